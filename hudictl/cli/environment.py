@@ -16,6 +16,7 @@ NEVER = frozenset(
             "allow_pending",
             "withdraw",
             "accept_loss",
+            "accept_lost_instants",
         ),
         *("with_later_writes", "delete_later_savepoints", "discard_rollbacks"),
     }

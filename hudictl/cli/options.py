@@ -156,6 +156,13 @@ def table_option(help: str, **more: Any) -> Callable[[Command], Command]:
     return click.option("-t", "--table", "uri", cls=TableOption, metavar="URI", help=help, **more)
 
 
+accept_lost_option = click.option(
+    "--accept-lost-instants",
+    is_flag=True,
+    help="Go on although there are files of later instants than the timeline has. They stay where they are.",
+)
+
+
 def as_of_option(help: str) -> Callable[[Command], Command]:
     """Adds --as-of, an instant time."""
 

@@ -10,11 +10,13 @@ from itertools import chain, islice
 from typing import Any
 
 from hudictl.engine.base import Item, TaskResult, Value
-from hudictl.errors import EngineFailed
+from hudictl.errors import EngineFailed, StorageFailed
 
 AT_ONCE = 16
 """Items that a Python process works on at once. Of deletions in S3, 1,000 keys a call, 8 fill a core; of calls with one
 key, each of 50 ms, 30 would (seen with s3fs 2026.9)."""
+_OF_A_PARTITION = 4
+"""Files of a partition that are read at once, beside those of other partitions."""
 _AHEAD = 4
 """How many times as many results may wait for a slow item before them: they are in memory."""
 _SHORT_SECONDS = 0.01
@@ -69,6 +71,15 @@ def each(
         finally:
             for future in running:
                 future.cancel()
+
+
+def read_each(function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
+    """Reads files of one partition on a few threads, beside those of other partitions. Raises StorageFailed."""
+    for result in each(function, items, _OF_A_PARTITION):
+        if result.error is not None:
+            raise StorageFailed(result.error)
+        if result.value is not None:
+            yield result.value
 
 
 def each_pair(

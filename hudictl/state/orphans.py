@@ -96,7 +96,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     table = facts.table
     timeline = load_timeline(table)
     active = _on_timeline(table, timeline)
-    if not facts.sweep.over("look for orphans", partial(has_strangers, active)):
+    if not facts.sweep.over("look for orphans", partial(has_strangers, active, "")):
         return []
 
     archived = archived_after(table, "")
@@ -133,7 +133,7 @@ def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
     Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
     """
     table, timeline = facts.table, load_timeline(facts.table)
-    archived = archived_after(table, max((entry.time for entry in facts.timeline.completed_writes()), default=""))
+    archived = archived_after(table, facts.timeline.last_write)
     ended = {entry.time for entry in archived if entry.action in fmt.WRITE_ACTIONS and entry.state is State.COMPLETED}
     taken_back, _ = _told(table, timeline, archived, ())
     found = {time for time in times if fmt.parse_time(time, timezone.utc) is not None}
@@ -176,7 +176,7 @@ def _records(
     marked = _marked(table, times - taken_back.keys())
     return Records(
         owned,
-        newest=max((entry.time for entry in timeline.completed_writes()), default=""),
+        newest=timeline.last_write,
         logs_named_by_writer=table.rules.logs_named_by_writer,
         built_on=named.built_on,
         partitions=named.partitions,

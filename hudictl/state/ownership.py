@@ -88,9 +88,11 @@ def strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequ
     return [*_strangers(owned, path, listing)] or None
 
 
-def has_strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequence[Any]) -> bool | None:
-    """Whether there are any; None if not."""
-    return any(True for _ in _strangers(owned, path, listing)) or None
+def has_strangers(
+    owned: Collection[str], after: str, path: str, listing: Packed | None, _: Sequence[Any]
+) -> bool | None:
+    """Whether there are any with an instant after some time; None if not."""
+    return any(file.data.instant > after for file in _strangers(owned, path, listing)) or None
 
 
 def _strangers(owned: Collection[str], path: str, listing: Packed | None) -> Iterator[StoredFile]:

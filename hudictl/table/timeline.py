@@ -52,6 +52,11 @@ class Timeline:
     def completed_writes(self) -> list[Instant]:
         return [instant for instant in self.instants if instant.is_write and instant.completed]
 
+    @property
+    def last_write(self) -> str:
+        """The requested time of the newest completed write; "" if there is none."""
+        return max((entry.time for entry in self.completed_writes()), default="")
+
     def find(self, time: str, *actions: str) -> Instant | None:
         """The instant with a requested time and one of the actions."""
         return next((entry for entry in self._by_time.get(time, ()) if entry.action in actions), None)

@@ -54,9 +54,9 @@ def empty_commit(base: Path) -> str:
 
 
 def metadata_table_version(base: Path, version: str | None = None) -> str:
-    """A metadata table of another table version: 8 and 9 for each other, 8 for 6."""
+    """A metadata table of another table version, which Hudi does not make of it by itself."""
     own = re.search(r"hoodie\.table\.version=(\d+)", (base / ".hoodie/hoodie.properties").read_text())
-    other = version or ("9" if own and own[1] == "8" else "8")
+    other = version or {"6": "8", "8": "9"}.get(own[1] if own else "", "6")
     path = ".hoodie/metadata/.hoodie/hoodie.properties"
     text = (base / path).read_text()
     put(base / path, re.sub(r"hoodie\.table\.version=\d+", f"hoodie.table.version={other}", text))

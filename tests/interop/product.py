@@ -72,15 +72,15 @@ def command(base: Path, *words: str, hurry: bool = True, **options: str) -> int:
         return run([*words, "--table", str(base), "--engine", "local", "--yes", *given])
 
 
-def finish(hudi: Judge, table: Path, target: str) -> None:
+def finish(hudi: Judge, table: Path, target: str, options: Mapping[str, str] | None = None) -> None:
     """Hudi's own restore. Between two of hudictl's steps a compaction is completed and a pending commit at once: Hudi
     takes the one back, then stops at the other with its sequence guard, and its second run takes that back too."""
     try:
-        hudi.restore(table, target)
+        hudi.restore(table, target, options)
     except JudgeError as error:
         if "Found in-flight commits after time" not in str(error):
             raise
-        hudi.restore(table, target)
+        hudi.restore(table, target, options)
 
 
 def upsert(hudi: Judge, table: Path, options: Mapping[str, str] | None = None) -> None:

@@ -31,14 +31,14 @@ DAMAGES: dict[str, Damage] = {
 
 
 # How each release takes it: "metadata" and "listing" are reads, "write" an upsert. A second base file with the same
-# rows is read as the first; an empty commit is passed over; 1.2.0 reads a metadata table of the version before.
+# rows is read as the first; an empty commit is passed over; 1.2.0 reads a metadata table of another version.
 FAILS: dict[str, dict[str, set[str]]] = {
     "second-base-file": {},
     "unnamed-file": {version: {"listing"} for version in support.VERSIONS},
     "wrong-size": {version: {"metadata", "listing"} for version in support.VERSIONS},
     "not-parquet": {version: {"metadata", "listing"} for version in support.VERSIONS},
     "empty-commit": {},
-    "metadata-table-version": {"v6": {"write"}, "v8": {"metadata", "write"}},
+    "metadata-table-version": {"v6": {"write"}, "v8": {"metadata", "write"}, "v9": {"write"}},
 }
 
 

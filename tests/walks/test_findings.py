@@ -24,7 +24,8 @@ def found(table: Table, *names: str, code: int = 3) -> list[str]:
 
 
 def table_of(version: str, *past: str) -> Table:
-    hudi = cast(Any, SimpleNamespace(version=version))
+    timeline = [["20261127120000000", "commit", "COMPLETED", "20261127120001000"]]
+    hudi = cast(Any, SimpleNamespace(version=version, timeline=lambda _: timeline))
     return Table(hudi, Path("nowhere"), by_chance(Random(1)), past=set(past))
 
 

@@ -24,9 +24,11 @@ VERSIONS = {6: "SIX", 8: "EIGHT", 9: "NINE"}
 
 
 def copied_without_times(table: Table, chance: Random) -> bool:
-    """The table is a copy: all files have the same time, which is none of theirs."""
+    """The table is a copy: all files have the same time, which is none of theirs. 1.2.0 reads completion times from
+    them below version 8: they are not before the requests, as in any copy."""
+    moment = time.time() - (COPIED_S if table.hudi.version == "v6" else 0)
     for path in table.base.rglob("*"):
-        os.utime(path, (time.time() - COPIED_S,) * 2)
+        os.utime(path, (moment, moment))
     # Below version 8 these are their completion times.
     table.copied = frozenset(entry.time for entry in table.timeline) if table.version == "v6" else frozenset()
     return True

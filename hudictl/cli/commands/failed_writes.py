@@ -12,6 +12,7 @@ from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
+    accept_lost_option,
     change_options,
     engine_options,
     heartbeat_options,
@@ -83,6 +84,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     help="Which writes to roll back. lazy: those with an expired heartbeat. eager: all without activity for --idle.",
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 if a write was not rolled back because its state is unknown.")
+@accept_lost_option
 @heartbeat_options
 @keeping_options
 @pace_options
@@ -98,6 +100,7 @@ def clean(
     keeping: Keeping,
     policy: str,
     strict: bool,
+    accept_lost_instants: bool,
 ) -> None:
     """Roll back failed writes, newest first, and finish their pending rollbacks.
 
@@ -110,7 +113,8 @@ def clean(
 
     with session(common, change) as opened:
         table = opened.table
-        choice = choose_failed(opened, policy, rollback_options(rule, pace, keeping), try_clock(table.storage))
+        options = rollback_options(rule, pace, keeping, accept_lost_instants=accept_lost_instants)
+        choice = choose_failed(opened, policy, options, try_clock(table.storage))
     left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
     for entry in choice.waiting:
         ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""

@@ -14,6 +14,7 @@ from hudictl.cli.options import (
     Command,
     EngineOptions,
     TableOptions,
+    accept_lost_option,
     change_options,
     engine_options,
     table_options,
@@ -86,6 +87,7 @@ def restore_options(command: Command) -> Command:
     help="Which commits are later than the target: by requested time (as Hudi 0.15 and 1.0) or completion time "
     "(as 1.1 and 1.2). Default: the rule of the Hudi release for this table version.",
 )
+@accept_lost_option
 @restore_options
 @table_options
 @engine_options
@@ -98,6 +100,7 @@ def restore(
     savepoint: str | None,
     to_instant: str | None,
     rule: str | None,
+    accept_lost_instants: bool,
 ) -> None:
     """Restore the table to SAVEPOINT, or to a commit with --to-instant.
 
@@ -105,7 +108,7 @@ def restore(
     """
     if (savepoint is None) == (to_instant is None):
         raise UsageError("give one target: either SAVEPOINT, or --to-instant INSTANT")
-    options = how.options(to_instant=to_instant is not None, rule=rule)
+    options = how.options(to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants)
     run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
 
 

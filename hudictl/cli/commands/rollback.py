@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
+    accept_lost_option,
     change_options,
     engine_options,
     heartbeat_options,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Keep the plan of a pending compaction or clustering: the instant goes back to requested.",
 )
+@accept_lost_option
 @heartbeat_options
 @keeping_options
 @pace_options
@@ -55,6 +57,7 @@ def rollback(
     keeping: Keeping,
     instant: str,
     keep_plan: bool,
+    accept_lost_instants: bool,
 ) -> None:
     """Roll back INSTANT: a pending write or table service, or the newest completed commit.
 
@@ -68,18 +71,16 @@ def rollback(
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
         run_change(change_of_service, common, change, engine_options, table=table)
         return
-    options = rollback_options(rule, pace, keeping, keep_plan=keep_plan)
+    options = rollback_options(rule, pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options, table=table)
 
 
-def rollback_options(
-    rule: "HeartbeatRule", pace: Pace, keeping: Keeping, *, keep_plan: bool = False
-) -> "RollbackOptions":
+def rollback_options(rule: "HeartbeatRule", pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOptions":
     """The options of a rollback, as the operator has given them."""
     from hudictl.ops.rollback.plan import RollbackOptions
 
     given = {**asdict(pace), **asdict(keeping)}
-    return RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **given)
+    return RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **given, **more)
 
 
 def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":

@@ -10,6 +10,7 @@ from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
+    accept_lost_option,
     change_options,
     engine_options,
     idle_option,
@@ -38,6 +39,7 @@ def savepoint() -> None:
     is_flag=True,
     help="Allow it although older writes are pending. The savepoint does not contain them.",
 )
+@accept_lost_option
 @idle_option
 @table_options
 @engine_options
@@ -50,6 +52,7 @@ def create(
     user: str | None,
     comment: str,
     allow_pending: bool,
+    accept_lost_instants: bool,
     idle_ms: int,
 ) -> None:
     """Create a savepoint on INSTANT.
@@ -59,7 +62,8 @@ def create(
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.table.operations import current_user
 
-    options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
+    by = current_user() if user is None else user
+    options = SavepointOptions(by, comment, allow_pending, idle_ms, accept_lost_instants)
     run_change(create_change("savepoint create", instant, options), common, change, engine_options)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
+from hudictl.state.lost_end import find_lost_end
 from hudictl.state.needed import UPGRADE_FIRST, Outcome
 from hudictl.state.places import partitions_in_tables
 from hudictl.table.slices import Group
@@ -48,6 +50,23 @@ def _later_bases(facts: Facts, needed: Outcome) -> list[str]:
             oldest[partition, data.file_id] = data.instant
     found = facts.sweep.of_groups(frozenset(oldest)) if oldest else ()
     return sorted(file.path for file in found if file.data.is_base and file.data.instant > oldest[file.group])
+
+
+def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:
+    """Raises Refused: data of later instants than the timeline has is there, which a newer timeline may need.
+
+    Args:
+        accepted: the operator knows of it.
+    """
+    found = None if accepted else find_lost_end(facts, engine)
+    if found is not None:
+        raise Refused(
+            found.meaning,
+            hint="put the newer .hoodie back. If there is none, --accept-lost-instants goes on without these instants, "
+            "and keeps their files",
+            instants=found.times,
+            files=found.paths,
+        )
 
 
 def nothing_misnamed(needed: Outcome, refusal: str) -> None:

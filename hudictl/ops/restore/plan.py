@@ -47,6 +47,7 @@ class RestoreOptions:
     - ``keep_backup``: keep the removed instants' timeline files in ``.hoodie/.rollback_backup``.
     - ``metadata``: "keep" of the metadata table what can be kept, or "delete" it.
     - ``require_index``: partitions of the metadata table that must be kept; "all" for all indexes.
+    - ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
 
     Only for a pending restore:
 
@@ -64,6 +65,7 @@ class RestoreOptions:
     keep_backup: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
+    accept_lost_instants: bool = False
     with_later_writes: bool = False
     accept_loss: bool = False
 

@@ -257,6 +257,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
+        file_guards.timeline_has_its_end(facts, engine, scope.options.accept_lost_instants)
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored")
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:

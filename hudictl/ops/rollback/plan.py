@@ -53,6 +53,7 @@ class RollbackOptions:
 
     ``keep_plan``: a pending compaction or clustering becomes requested again. ``idle_ms``: a pending write without
     heartbeat counts as dead after this time without activity. ``interval_ms`` and ``misses``: see ``HeartbeatRule``.
+    ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
     The others are as in ``RestoreOptions``.
     """
 
@@ -65,6 +66,7 @@ class RollbackOptions:
     keep_backup: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
+    accept_lost_instants: bool = False
 
     @property
     def rule(self) -> HeartbeatRule:

@@ -79,6 +79,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     backup = {} if visible else backed_up_commits(table, {target})
     facts = _facts(session, signs, target, instant, stored, options, backup)
     known = facts.known
+    if not stored:
+        file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     planned_again = guards.something_is_planned(facts, instant, options.keep_plan)

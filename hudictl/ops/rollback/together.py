@@ -64,7 +64,9 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
 
     session.engine.start()
     facts = _facts(session, signs, chosen)
-    idle_ms = options[next(iter(chosen))].idle_ms
+    given = options[next(iter(chosen))]
+    idle_ms = given.idle_ms
+    file_guards.timeline_has_its_end(facts, session.engine, given.accept_lost_instants)
     liveness.no_running_write(table, signs, chosen.values(), idle_ms, facts.sweep, ())
     case, outcome = _judged(facts, chosen)
     blocks = plan_blocks(facts, session.engine, chosen, None, profiles=False)

@@ -12,12 +12,14 @@ from hudictl.table.locks.config import LockConfig
 
 @dataclass(frozen=True)
 class SavepointOptions:
-    """``allow_pending``: create it although an older write is pending, which may complete later, and is not in it."""
+    """``allow_pending``: create it although an older write is pending, which may complete later, and is not in it.
+    ``accept_lost_instants``: go on although data of later instants than the timeline has is there."""
 
     user: str = ""
     comment: str = ""
     allow_pending: bool = False
     idle_ms: int = DEFAULT_IDLE_MS
+    accept_lost_instants: bool = False
 
 
 @dataclass(frozen=True)

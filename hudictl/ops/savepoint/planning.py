@@ -51,6 +51,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     known = read_known(table, session.engine)
     without = _without(session, signs, commit)
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
+    file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     _check_files(facts, commit, ways)
     files, size = savepoint_map(facts, commit, ways)

@@ -1,7 +1,7 @@
 """Findings of ``check`` on data files: orphans, missing files, and files that are not read."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from hudictl import workers
@@ -13,8 +13,9 @@ from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import removal_of
 from hudictl.state.harmful_cleans import harmful_cleans
+from hudictl.state.lost_end import lost_end
 from hudictl.state.needed import UPGRADE_FIRST, needed_files
-from hudictl.state.orphans import Orphan, find_orphans, without_record
+from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
 from hudictl.state.savepoints import Saved, is_protection, read_saved
@@ -36,7 +37,7 @@ def orphans(look: Look) -> Iterator[Finding]:
     Raises as ``find_orphans``.
     """
     found = find_orphans(look.facts, look.engine)
-    yield from _without_end(look, [orphan.file for orphan in found if orphan.beyond])
+    yield from _without_end(look, (orphan.file for orphan in found if orphan.beyond))
     groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
     for orphan in found:
         groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
@@ -52,20 +53,14 @@ def orphans(look: Look) -> Iterator[Finding]:
             yield Finding("unowned-files", WARNING, time, meaning, mended("hudictl orphans list"))
 
 
-def _without_end(look: Look, beyond: Sequence[StoredFile]) -> Iterator[Finding]:
-    written = sorted(chain.from_iterable(found.written for found in look.late_blocks))
-    unknown = without_record(look.facts, {time for _, time in written}) if written else frozenset()
-    logs = sorted({path for path, time in written if time in unknown})
-    paths = sorted({*(file.path for file in beyond), *logs})
-    if not paths:
+def _without_end(look: Look, beyond: Iterable[StoredFile]) -> Iterator[Finding]:
+    found = lost_end(look.facts, beyond, look.late_blocks)
+    if found is None:
         return
-    times = sorted(unknown.union(file.data.instant for file in beyond))
-    lost = f"{count_of(len(logs), 'log')} with their rows: compactions leave these out. " if logs else ""
+    lost = f"{count_of(found.logs, 'log')} with their rows: compactions leave these out. " if found.logs else ""
     meaning = (
-        f"the newest instants of the timeline seem to be missing: {len(paths):,} files belong to instants after "
-        f"{look.last or 'its beginning'} ({named(times)}), for example {paths[0]}. {lost}"
-        f"{_also_known(look, times)}Perhaps .hoodie is an older copy, or was copied before the data. Start no writer "
-        "before the newer .hoodie is put back"
+        f"{found.meaning}. {lost}{_also_known(look, found.times)}Perhaps .hoodie is an older copy, or was copied "
+        "before the data. Start no writer before the newer .hoodie is put back"
     )
     yield Finding("timeline-without-end", ERROR, look.last or look.facts.table.layout.timeline, meaning)
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.phrases import first_few
-from hudictl.reports.health.partition import SliceBlocks, late_blocks
 from hudictl.state.facts import Facts
+from hudictl.state.late_blocks import SliceBlocks
+from hudictl.state.lost_end import blocks_after_last
 from hudictl.state.unfinished import Way, in_words
 from hudictl.table.metadata_listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
@@ -73,15 +74,12 @@ class Look:
     @cached_property
     def last(self) -> str:
         """The last completed write; empty if there is none."""
-        return max((entry.time for entry in self.facts.timeline.completed_writes()), default="")
+        return self.facts.timeline.last_write
 
     @cached_property
     def late_blocks(self) -> list[SliceBlocks]:
         """The blocks in logs with a time after the last completed write, of table version 6."""
-        table = self.facts.table
-        if table.rules.logs_named_by_writer or table.is_cow:
-            return []
-        return self.facts.sweep.over("read logs", partial(late_blocks, table.storage, self.last))
+        return blocks_after_last(self.facts)
 
     def silent(self, modified_ms: int) -> bool:
         """Whether there was no activity for so long that it counts as dead."""

@@ -4,24 +4,19 @@ Executors import this module: it imports nothing that reads a table.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from hudictl import workers
-from hudictl.engine.base import Item, Value
-from hudictl.engine.work import each
-from hudictl.errors import StorageFailed
+from hudictl.engine.work import read_each
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
 from hudictl.table.slices import Committed, base_groups, has_other_size, logs_of
 from hudictl.table.written import Written, recorded_sizes
 from hudictl.workers import Packed
-
-_AT_ONCE = 4
-"""Files of a partition that are read at once, beside those of other partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,54 +117,7 @@ def wrong_ends(
         if match[3] in committed and has_known_end(match[0])
     ]
     tasks = [workers.EndTask(storage, ((data_path(path, name), size),)) for name, size in files]
-    return [*chain.from_iterable(_read(workers.damaged_ends, tasks))] or None
-
-
-class SliceBlocks(NamedTuple):
-    """The blocks of a slice's logs. ``commands`` are rollback blocks: path, the block's own time, and whether data or
-    delete blocks follow. ``written`` are the (path, instant) pairs with data or delete blocks of the instant that no
-    later rollback block rolls back."""
-
-    commands: list[tuple[str, str, bool]]
-    written: list[tuple[str, str]]
-
-
-def slice_blocks(task: workers.LogTask) -> SliceBlocks:
-    """Reads the headers of all blocks. The task has all logs of the slice."""
-    commands: list[tuple[str, str, bool]] = []
-    written: set[tuple[str, str]] = set()
-    for (name, _), block in workers.blocks_of(task.storage, task.partition, task.logs, may_vanish=True):
-        path, time = data_path(task.partition, name), block.instant or ""
-        if block.rollback_target is None:
-            commands = [(path, time, True) for path, time, _ in commands]
-            written.add((path, time))
-        else:
-            commands.append((path, time, False))
-            written = {pair for pair in written if pair[1] != block.rollback_target}
-    return SliceBlocks(commands, sorted(written))
-
-
-def late_blocks(storage: Storage, last: str, path: str, listing: Packed | None, _: Sequence[Any]) -> SliceBlocks | None:
-    """The blocks of all slices with a time after the last commit."""
-    slices: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
-    for file in logs_of(path, listing):
-        if not file.data.cdc:
-            slices[file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
-    tasks = [workers.LogTask(storage, path, tuple(logs)) for _, logs in sorted(slices.items())]
-    found = SliceBlocks([], [])
-    for blocks in _read(slice_blocks, tasks):
-        found.commands.extend(block for block in blocks.commands if block[1] > last)
-        found.written.extend(pair for pair in blocks.written if pair[1] > last)
-    return found if any(found) else None
-
-
-def _read(function: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
-    """Reads on a few threads: a table may have a single partition. Raises StorageFailed."""
-    for result in each(function, items, _AT_ONCE):
-        if result.error is not None:
-            raise StorageFailed(result.error)
-        if result.value is not None:
-            yield result.value
+    return [*chain.from_iterable(read_each(workers.damaged_ends, tasks))] or None
 
 
 def count_logs(path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:

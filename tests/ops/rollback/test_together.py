@@ -39,11 +39,11 @@ def many(copy: Copy, count: int) -> list[str]:
     return times
 
 
-def clean(copy: Copy) -> list[RollbackOutcome]:
+def clean(copy: Copy, options: RollbackOptions = OPTIONS) -> list[RollbackOutcome]:
     def execute(plans: Sequence[RollbackPlan]) -> list[RollbackOutcome]:
         return [rolled_back(result) for result in execute_rollbacks(session(copy.table), plans)]
 
-    choice = choose_failed(session(copy.table), EAGER, OPTIONS, None)
+    choice = choose_failed(session(copy.table), EAGER, options, None)
     return roll_back_all(session(copy.table), choice.targets, execute)
 
 

@@ -113,6 +113,13 @@ def test_a_metadata_table_of_another_table_version(unpack: Unpack, version: str)
         assert found(copy, "metadata-table-version").subject == path
 
 
+def test_a_metadata_table_that_hudi_upgrades_with_its_next_write_is_no_finding(unpack: Unpack) -> None:
+    """`upgrade_table` of 1.2.0 leaves it at version 8."""
+    copy = unpack("v9", "cow_part")
+    damage.metadata_table_version(copy.path, "8")
+    assert check(copy) == []
+
+
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_files_of_a_pending_write_are_nobodys_fault(unpack: Unpack, version: str) -> None:
     """A retried task may have left two of a slice: its writer sorts them out before it completes."""
