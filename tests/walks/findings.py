@@ -35,7 +35,10 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "savepoint-broken": "what it lacks is that file",
     },
     "copied_without_times": {"times-not-kept": "they are the copy's"},
-    "other_version": {"times-not-kept": "a downgrade writes the timeline anew"},
+    "other_version": {
+        "times-not-kept": "a downgrade writes the timeline anew",
+        "metadata-table-version": "an upgrade leaves it for the next write",
+    },
     "clock_ahead": {"commit-ahead": "its clock was"},
     "lost_instant_file": {
         "empty-plan": "it was emptied",

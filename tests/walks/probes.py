@@ -354,7 +354,7 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
         copy = probe.before.copy(_emptied(probe.folder / "before"))
         before = judged(copy, probe.before.rows, probe.chance, probe.light)
         read = problem.startswith(("rows ", "a reader fails"))
-        # A partition without metafile is not in listings: what it misses before and after may be another number of rows.
+        # Listings miss a partition without metafile: before and after it may be other rows.
         unseen = "lost_metafile" in table.past and problem.startswith("rows by listing")
         if unseen or (any(alike(problem, other) for other in before) and not (mended and read)):
             probe.hudis.append(problem)

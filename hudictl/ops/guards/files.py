@@ -6,12 +6,14 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.formats.instants import COMMIT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.lost_end import find_lost_end
 from hudictl.state.needed import UPGRADE_FIRST, Outcome
 from hudictl.state.places import partitions_in_tables
+from hudictl.state.unread import archived_later, unread
 from hudictl.table.slices import Group
 from hudictl.table.table import Table
 
@@ -66,6 +68,31 @@ def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:
             "and keeps their files",
             instants=found.times,
             files=found.paths,
+        )
+
+
+def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str) -> None:
+    """Raises Refused: readers would treat files of archived commits as uncommitted. Now they read later files instead,
+    which would be removed.
+
+    Args:
+        refusal: what cannot be done.
+    """
+    archived = archived_later(facts, removed)
+    if not archived:
+        return
+    lost = sorted({*unread(facts, archived, removed)}.difference(unread(facts, archived_later(facts, ()), ())))
+    # What the logs of these commits have is in the base files of a compaction.
+    compacted = any(entry is not None and entry.action == COMMIT and entry.completed for entry in removed.values())
+    if lost or (compacted and not facts.table.is_cow):
+        first = min(entry.time for entry in facts.timeline.completed_writes())
+        example = f", for example {lost[0]}" if lost else ""
+        raise Refused(
+            f"{refusal}: {len(archived):,} commits after {first}, the timeline's first one, are archived, and readers "
+            f"would treat their files as uncommitted{example}",
+            hint=f"if {first} has a savepoint, delete this savepoint, and archive the commit with Hudi; then run the "
+            "command again",
+            archived=sorted(archived),
         )
 
 

@@ -261,6 +261,7 @@ def _judged(
         file_guards.nothing_missing(facts, outcome, f"{target} cannot be rolled back", hint)
         if not pending:
             file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")
+            file_guards.stays_read(facts, {target: instant}, f"{target} cannot be rolled back")
         file_guards.metafiles_can_be_made(facts.table, outcome)
     return case, outcome
 

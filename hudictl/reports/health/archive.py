@@ -1,16 +1,14 @@
 """Findings of ``check`` on the archived timeline."""
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import chain
 
-from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
-from hudictl.reports.health.partition import unread_files
 from hudictl.state.left_manifests import left_manifests
 from hudictl.state.unfinished import RESUME
-from hudictl.table.archive import archived_after, torn_logs
+from hudictl.state.unread import archived_later
+from hudictl.state.unread import unread as find_unread
+from hudictl.table.archive import torn_logs
 
 
 def torn_end(look: Look) -> Iterator[Finding]:
@@ -42,18 +40,10 @@ def unread(look: Look) -> Iterator[Finding]:
 
     Raises Unreadable.
     """
-    timeline = look.facts.timeline
-    done = {entry.time for entry in timeline.completed_writes()}
-    first = min(done, default="~")
-    ended = archived_after(look.facts.table, first)
-    archived = {entry.time for entry in ended if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED}
-    archived -= {entry.time for entry in timeline.writes()}
-    if not archived:
-        return
-    choose = partial(unread_files, frozenset(done), frozenset(archived))
-    found = look.facts.sweep.over("look for unread files", choose, look.facts.written.files)
-    paths = sorted(chain.from_iterable(found))
+    archived = archived_later(look.facts, ())
+    paths = find_unread(look.facts, archived, ()) if archived else []
     if paths:
+        first = min(entry.time for entry in look.facts.timeline.completed_writes())
         meaning = (
             f"{len(paths):,} files ({named(paths)}) belong to archived commits after {first}, the timeline's first "
             "commit. Readers treat these files as uncommitted and show older rows; the next write is based on the "

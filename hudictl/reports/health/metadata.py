@@ -105,14 +105,20 @@ def _written(metadata: Table) -> tuple[dict[str, tuple[int, bool]], dict[str, st
     compacted = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
     written: dict[str, tuple[int, bool]] = {}
     unread: dict[str, str] = {}
-    for instant in sorted(timeline.completed_writes(), key=lambda entry: (entry.completion_time or "", entry.time)):
+    commits = []
+    for instant in timeline.completed_writes():
         try:
             stats = read_commit(metadata, instant).stats
         except Unreadable as error:
             unread[f"{metadata.layout.timeline}/{error.fields.get('file', instant.time)}"] = error.message
             continue
-        if instant.action == DELTACOMMIT and (built := {name for name, found in stats.items() if _has_bases(found)}):
-            written = {path: told for path, told in written.items() if path.rpartition("/")[0] not in built}
+        built = {name for name, found in stats.items() if instant.action == DELTACOMMIT and _has_bases(found)}
+        commits.append((instant, stats, built))
+    # In a copy without the times of its files all have completed at once: what was built last cannot be determined.
+    for instant, stats, built in sorted(
+        commits, key=lambda entry: (entry[0].completion_time or "", bool(entry[2]), entry[0].time)
+    ):
+        written = {path: told for path, told in written.items() if path.rpartition("/")[0] not in built}
         for path, size in ((stat.path, stat.file_bytes) for found in stats.values() for stat in found):
             if path:
                 written[path] = max(size, written.get(path, (0, True))[0]), instant.time < compacted

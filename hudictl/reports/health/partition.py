@@ -85,27 +85,6 @@ def _wrong_sizes(listing: Packed, expected: dict[str, int]) -> list[WrongSize]:
     return [WrongSize(*entry, cdc=entry[0].endswith(".cdc")) for entry in wrong]
 
 
-def unread_files(
-    done: Collection[str], archived: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
-) -> list[str] | None:
-    """The paths of base files of archived commits that are the newest of their file groups. Replaced groups are left
-    out.
-
-    Args:
-        done: the completed commits on the timeline.
-        archived: other commits.
-        given: what writes name in the partition; may be None.
-    """
-    replaced = frozenset().union(*(entry.replaced for entry in given[0] or ()))
-    found = []
-    for file_id, entries in base_groups(listing):
-        files = [match for match, _, _ in entries if match[3] in archived or match[3] in done]
-        newest = max(files, key=lambda match: match[3], default=None)
-        if newest is not None and newest[3] in archived and file_id not in replaced:
-            found.append(data_path(path, newest[0]))
-    return found or None
-
-
 def wrong_ends(
     storage: Storage, committed: Committed, path: str, listing: Packed | None, _: Sequence[Any]
 ) -> list[tuple[str, str]] | None:

@@ -43,13 +43,16 @@ def metadata_table(look: Look) -> Iterator[Finding]:
         yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, f"{lost}. {MADE_ANEW}")
     if listed and there:
         found = open_metadata_table(table)
-        # Hudi 1.2.0 upgrades the one of version 8 with its next write, and reads it until then.
-        if found is not None and (found.version, table.version) not in ((8, 9), (table.version, table.version)):
-            meaning = (
-                f"it has table version {found.version}, but the table has {table.version}: an upgrade was "
-                f"interrupted, or a copy from another time was put back. {MADE_ANEW}"
+        if found is not None and found.version != table.version:
+            meaning = f"it has table version {found.version}, but the table has {table.version}: "
+            # As `upgrade_table` of 1.2.0 leaves it.
+            upgraded = (found.version, table.version) == (8, 9)
+            meaning += (
+                "Hudi 1.2.0 reads it, and upgrades it with its next write"
+                if upgraded
+                else f"an upgrade was interrupted, or a copy from another time was put back. {MADE_ANEW}"
             )
-            yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
+            yield Finding("metadata-table-version", INFO if upgraded else ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.has_folder(METADATA_TABLE):
         meaning = (
             f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new metadata table "

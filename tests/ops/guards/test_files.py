@@ -7,9 +7,11 @@ import pytest
 
 from hudictl.errors import HudictlError, Refused, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, put, rollback_of, tree
 from tests.ops.rollback.test_execute import newest
+from tests.state.test_orphans import lose
 
 TO_INSTANT = RestoreOptions(to_instant=True)
 
@@ -51,3 +53,27 @@ def test_a_partition_that_the_removed_instant_alone_names_is_not_passed_over(unp
     assert rollback_of(copy, target).target == target
     put(copy.path / "part-9" / ".hoodie" / "hoodie.properties", "hoodie.table.name=other\n")
     refused(copy, Refused, "the partition 'part-9' cannot be listed", lambda: rollback_of(copy, target))
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_files_of_archived_commits_must_stay_read(unpack: Unpack, version: str) -> None:
+    """Archiving has passed a savepoint: readers take what is archived after the timeline's first commit for
+    uncommitted. They read the later file of its group, until that is rolled back."""
+    copy = unpack(version, "cow_part")
+    *_, archived, last = copy.commits
+    records.archive(copy, archived)
+    lose(copy, archived)
+    refused(copy, Refused, "readers would treat their files as uncommitted, for", lambda: rollback_of(copy, last))
+    assert rollback_of(unpack(version, "cow_part"), last)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_rows_of_archived_commits_in_logs_must_stay_read(unpack: Unpack, version: str) -> None:
+    """The same, once the compaction that has read them is removed."""
+    copy = unpack(version, "mor_part")
+    compaction = next(name for name in copy.having("commit") if name.endswith(".commit")).partition("_")[0]
+    archived, target = [time for time in copy.commits if time < compaction[:17]][-2:]
+    assert plan(unpack(version, "mor_part"), target, TO_INSTANT)
+    records.archive(copy, archived, "deltacommit")
+    lose(copy, archived)
+    refused(copy, Refused, "would treat their files as uncommitted", lambda: plan(copy, target, TO_INSTANT))

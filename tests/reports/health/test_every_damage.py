@@ -29,6 +29,7 @@ NOT_SEEN = {
 }
 """Damages by kind and harm that Hudi fails at, or may, and check does not find, with the reason."""
 
+KNOWN = {("v8", "properties", "version"): "it is 9 then, which only this release does not know"}
 OTHERS_START = ("HoodieClusteringUpdateException", "Unknown table versionCode")
 """Why the write of the test alone fails: a pending clustering forbids it to its own file groups; the release that is
 asked does not know the version that a later one does."""
@@ -48,6 +49,8 @@ def fails_at(version: str, case: Any) -> list[str]:
 
 def wrong_to(version: str, case: Any) -> list[str]:
     """Those, and which of Hudi's validators find fault with the damaged table alone."""
+    if (version, case["kind"], case["harm"]) in KNOWN:
+        return []
     return [*fails_at(version, case), *(f"{name} validator" for name in case.get("validators", ()))]
 
 

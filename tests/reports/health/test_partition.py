@@ -13,7 +13,8 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
 from hudictl.reports.health.check import check_table
-from hudictl.reports.health.partition import Differences, WrongSize, differences, unread_files
+from hudictl.reports.health.partition import Differences, WrongSize, differences
+from hudictl.state.unread import unread_files
 from hudictl.storage.local import LocalStorage
 from hudictl.table.slices import Committed
 from hudictl.table.table import open_table
