@@ -135,6 +135,10 @@ def savepoint(probe: Probe) -> None:
     if plan.refused and table.ahead:
         probe.refusals.append(plan.reason)
         return
+    if plan.refused and "--rule requested has all files" in plan.said:
+        # Beside a pending resize of buckets, which later writes have written into: the operator decides.
+        words += ["--rule", "requested"]
+        plan = probe.ask(*words, "--plan")
     if plan.code != 0:
         probe.problem(f"a savepoint just made cannot be restored: {plan}")
         return

@@ -2,9 +2,11 @@
 
 from tests.mutants.fault import Fault
 
-ARCHIVE = "reports/health/archive.py"
 FILES = "reports/health/files.py"
 FINDING = "reports/health/finding.py"
+LATE = "state/late_blocks.py"
+LOST = "state/lost_end.py"
+UNREAD = "state/unread.py"
 HASHING = "reports/health/hashing.py"
 INDEXES = "reports/health/indexes.py"
 METADATA = "reports/health/metadata.py"
@@ -12,35 +14,35 @@ PARTITION = "reports/health/partition.py"
 
 FAULTS = (
     Fault(
-        ARCHIVE,
+        UNREAD,
         " and entry.state is State.COMPLETED}",
         "}",
         "a write that was archived before it completed counts as a commit",
         ("reports/health/test_archive.py::test_a_write_that_was_archived_before_it_completed_is_no_commit",),
     ),
     Fault(
-        ARCHIVE,
-        "    archived -= {entry.time for entry in timeline.writes()}\n",
-        "",
+        UNREAD,
+        "archived - {entry.time for entry in timeline.writes()}",
+        "archived",
         "commits that are on the timeline and in the archive are called unread",
         ("reports/health/test_archive.py::test_a_commit_is_unread_once_it_is_archived_and_gone",),
     ),
     Fault(
-        PARTITION,
+        UNREAD,
         "if match[3] in archived or match[3] in done]",
         "if match[3] in archived]",
         "files that a later commit has written anew are called unread",
         ("reports/health/test_check.py::test_real_tables",),
     ),
     Fault(
-        PARTITION,
+        UNREAD,
         " and file_id not in replaced:",
         ":",
         "file groups that a later commit has replaced are called unread",
         ("reports/health/test_archive.py::test_what_a_later_commit_has_replaced_is_not_missed",),
     ),
     Fault(
-        PARTITION,
+        UNREAD,
         "newest = max(files",
         "newest = min(files",
         "the oldest file of a group decides whether its rows are read",
@@ -61,9 +63,9 @@ FAULTS = (
         ("reports/health/test_slices.py::test_orphans_are_told_with_all_their_bytes_and_who_sees_them",),
     ),
     Fault(
-        FINDING,
-        "self.facts.timeline.completed_writes()",
-        "self.facts.timeline.writes()",
+        "table/timeline.py",
+        "max((entry.time for entry in self.completed_writes())",
+        "max((entry.time for entry in self.writes())",
         "a pending write is told as the last commit of a timeline that lost its end",
         ("reports/health/test_slices.py::test_the_last_commit_of_a_timeline_without_end_is_a_completed_one",),
     ),
@@ -171,22 +173,22 @@ FAULTS = (
         ("reports/health/test_slices.py::test_a_pending_clean_that_takes_what_a_savepoint_alone_needs",),
     ),
     Fault(
-        FINDING,
-        "        if table.rules.logs_named_by_writer or table.is_cow:",
-        "        if table.is_cow:",
+        LOST,
+        "    if table.rules.logs_named_by_writer or table.is_cow:",
+        "    if table.is_cow:",
         "a rollback block is called ahead where no release stops at it",
         ("reports/health/test_slices.py::test_from_table_version_8_on_no_reader_stops_at_a_rollback_block",),
     ),
     Fault(
-        PARTITION,
+        LATE,
         "            written = {pair for pair in written if pair[1] != block.rollback_target}\n",
         "",
         "version 6: rows that were rolled back in their logs are told as lost instants",
         ("reports/health/test_slices.py::test_version_6_rows_in_logs_that_a_record_explains_are_no_lost_end",),
     ),
     Fault(
-        FILES,
-        "unknown = without_record(look.facts, {time for _, time in written}) if written else frozenset()",
+        LOST,
+        "unknown = without_record(facts, {time for _, time in written}) if written else frozenset()",
         "unknown: frozenset[str] = frozenset()",
         "version 6: delta commits that are lost are not told if they had only appended to logs",
         ("reports/health/test_slices.py::test_version_6_logs_with_rows_of_lost_instants_are_counted",),
@@ -206,7 +208,7 @@ FAULTS = (
         ("reports/health/test_slices.py::test_version_6_rows_in_logs_that_a_record_explains_are_no_lost_end",),
     ),
     Fault(
-        PARTITION,
+        LATE,
         "slices[file.data.file_id, file.data.instant]",
         "slices[file.data.file_id, '']",
         "rows of the next slice count as behind a rollback block",

@@ -92,3 +92,16 @@ def test_a_partition_of_the_metadata_table_that_was_built_anew(unpack: Unpack, v
     # Below table version 8 the file's own time tells when it was completed.
     put(timeline / f"00000000000000009{completion}.deltacommit", other, old=before)
     assert ("metadata-files-damaged" in {entry.finding for entry in check(copy)}) is not before
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_copy_without_times_does_not_show_what_was_built_last(unpack: Unpack, copied: bool) -> None:
+    """A downgrade of Hudi 1.2.0 drops an index behind its compaction, and builds it with an older time."""
+    copy = unpack("v6", "cow_record_index")
+    timeline = copy.meta / "metadata/.hoodie"
+    (base,) = (copy.meta / "metadata/files").glob("[!.]*.hfile")
+    built = min(path for path in timeline.glob("*.deltacommit") if base.name.encode() in path.read_bytes())
+    compacted = built.read_bytes().replace(b"files-0000-0", b"files-0009-0")
+    put(timeline / "00000000000000009.deltacommit", built.read_bytes())
+    put(timeline / "20990101000000000.commit", compacted, old=copied)
+    assert ("metadata-files-damaged" in {entry.finding for entry in check(copy)}) is not copied
