@@ -38,7 +38,7 @@ from hudictl.cli.examples import give_examples
 from hudictl.cli.profiles import CONFIG
 from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
-from hudictl.cli.tree import every_command
+from hudictl.cli.tree import StrictGroup, every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError, vanished
 from hudictl.phrases import printable
 from hudictl.render.json import error_object
@@ -46,7 +46,7 @@ from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 from hudictl.secrets import masked
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=StrictGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hudictl")
 @click.option("--config", CONFIG, metavar="FILE", help="A file with profiles: they win over the user's own.")
 def hudictl(config_file: str | None) -> None:
@@ -61,9 +61,9 @@ for command in (
     *(orphans, file, log, metadata, lock, check, why, apply, history, doctor, config, demo, completion),
 ):
     hudictl.add_command(command)
-for name, command in every_command(hudictl):
-    give_variables(command)
-    give_examples(name, command)
+for name, each in every_command(hudictl):
+    give_variables(each)
+    give_examples(name, each)
 
 
 # Click before 8.2 shows the help itself, and has no such error.

@@ -1,8 +1,11 @@
 """The tree of commands."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import click
+
+from hudictl.errors import UsageError
 
 
 def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -11,3 +14,38 @@ def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str,
     if isinstance(command, click.Group):
         for below_name, below in command.commands.items():
             yield from every_command(below, f"{name} {below_name}".lstrip())
+
+
+class StrictCommand(click.Command):
+    """A command that refuses an option that is given again: click takes the last value, and drops the others."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises UsageError."""
+        _each_once(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+class StrictGroup(click.Group):
+    """A group of such commands."""
+
+    command_class = StrictCommand
+    group_class = type
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Raises UsageError."""
+        _each_once(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:
+    """Raises UsageError: an option with one value is given several times."""
+    if ctx.resilient_parsing:
+        return
+    _, _, found = command.make_parser(ctx).parse_args(args=list(args))
+    for option, times in Counter(entry for entry in found if isinstance(entry, click.Option)).items():
+        if times > 1 and not (option.multiple or option.is_flag or option.count):
+            name = max(option.opts, key=len)
+            raise UsageError(
+                f"{name} is given {times} times: this command takes one value",
+                hint="give it once; for several tables, run the command for each",
+            )

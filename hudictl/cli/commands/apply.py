@@ -19,6 +19,7 @@ from hudictl.cli.options import (
     optional_table_options,
     single_operator_option,
 )
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import NotFound, Unreadable, UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def kinds() -> "Mapping[Kind, Saved]":
     }
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("file")
 @optional_table_options
 @engine_options

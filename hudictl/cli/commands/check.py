@@ -12,6 +12,7 @@ from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idl
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Findings, HudictlError, UsageError
 from hudictl.render.nagios import NAGIOS
 
@@ -28,7 +29,7 @@ SEVERITIES = ("error", "warning", "info")
 """The gravest first."""
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option("--only", multiple=True, metavar="NAME", help="Report this finding only. Repeatable.")
 @click.option("--skip", multiple=True, metavar="NAME", help="Do not report this finding. Repeatable.")
 @click.option(

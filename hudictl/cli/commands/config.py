@@ -10,6 +10,7 @@ from hudictl.cli.options import TableOptions, options_without_table
 from hudictl.cli.profiles import complete_profiles, config_files, profile_named, read_profiles
 from hudictl.cli.references import Reference
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings, HudictlError
 from hudictl.phrases import count_of
 
@@ -30,7 +31,7 @@ class ProfileRow:
     file: str
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def config() -> None:
     """Show and check profiles: the settings of tables, by name (docs/profiles.md)."""
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from hudictl.cli.streams import emit
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Incomplete
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option(
     "--engine", type=click.Choice(["spark", "local"]), default="spark", help="Spark, or local threads without Java."
 )

@@ -19,6 +19,7 @@ from hudictl.cli.options import (
 from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Findings, StorageFailed, UsageError
 from hudictl.phrases import count_of
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from hudictl.storage import Storage
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option("--no-spark", is_flag=True, help="Do not start Spark.")
 @table_option("Base path of a table to try, or its profile's name.", envvar=TABLE_VARIABLE, default="")
 @common_options

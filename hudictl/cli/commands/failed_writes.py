@@ -21,6 +21,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import Outcome, show_rows
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _HIDDEN = (
 )
 
 
-@click.group("failed-writes")
+@click.group("failed-writes", cls=StrictGroup)
 def failed_writes() -> None:
     """Find failed writes, and roll them back."""
 

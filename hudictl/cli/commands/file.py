@@ -7,9 +7,10 @@ import click
 from hudictl.cli.complete import partitions
 from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, table_options
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictGroup
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def file() -> None:
     """Show the data files of a table."""
 

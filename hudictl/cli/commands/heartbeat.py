@@ -8,6 +8,7 @@ from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, heartbeat_options, table_options
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictGroup
 from hudictl.phrases import seconds
 from hudictl.render.json import plain
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from hudictl.table.heartbeats import HeartbeatRule
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def heartbeat() -> None:
     """Show and delete heartbeats of writers."""
 

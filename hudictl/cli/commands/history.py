@@ -7,10 +7,11 @@ import click
 from hudictl.cli.options import TableOptions, table_options, table_options_of_group
 from hudictl.cli.show import show_rows, text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import UsageError
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=StrictGroup, invoke_without_command=True)
 @table_options_of_group
 @click.pass_context
 def history(context: click.Context, common: TableOptions) -> None:

@@ -9,6 +9,7 @@ from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, lock_options, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.tree import StrictGroup
 from hudictl.phrases import span
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def lock() -> None:
     """Show the lock of the table's writers, and free it if it has expired."""
 

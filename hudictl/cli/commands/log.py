@@ -14,6 +14,7 @@ from hudictl.cli.commands.log_verify import verify
 from hudictl.cli.complete import partitions
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.show import show_stream
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hudictl.table.log_reader import LogFile
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def log() -> None:
     """Show and verify log files."""
 

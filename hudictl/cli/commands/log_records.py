@@ -8,6 +8,7 @@ import click
 
 from hudictl.cli.options import TableOptions, as_of_option, path_options
 from hudictl.cli.show import print_by_file, show_stream
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Unreadable, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _FEW = 10
 _NOTHING = "no records"
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Show records with this key only. Repeatable.")
 @click.option("--columns", metavar="A,B", help="Show these columns only.")

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.progress import shown
 from hudictl.cli.show import print_by_file, show_stream
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _FEW_BYTES = 32 * 1024 * 1024
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @stream_options
 @engine_options

@@ -8,6 +8,7 @@ from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, table_options
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictGroup
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def marker() -> None:
     """Show and delete markers. A marker names a data file that a write has begun."""
 

@@ -19,6 +19,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows, show_stream
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _MOST_ROWS = 50
 """Of the differences, as text."""
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def metadata() -> None:
     """Show the metadata table, compare it with storage, and drop it or its indexes."""
 

@@ -18,12 +18,13 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
+from hudictl.cli.tree import StrictGroup
 
 if TYPE_CHECKING:
     from hudictl.ops.orphans import OrphanOptions, OrphanPlan, OrphanResult
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def orphans() -> None:
     """Find and delete orphans: data files without an instant, left by failed writes."""
 

@@ -20,6 +20,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import UsageError
 from hudictl.phrases import first_few
 
@@ -78,7 +79,7 @@ def restore_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("savepoint", required=False, shell_complete=instants("savepoint", completed=True))
 @click.option("--to-instant", metavar="INSTANT", help="Restore to this commit. It needs no savepoint.")
 @click.option(

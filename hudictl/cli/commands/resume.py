@@ -19,6 +19,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import PLANNED, outcome_of, show_result
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Incomplete, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from hudictl.table.heartbeats import HeartbeatRule
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.option(
     "--withdraw",
     is_flag=True,

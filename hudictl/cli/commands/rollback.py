@@ -22,6 +22,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
+from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Findings, Incomplete
 from hudictl.phrases import first_few
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from hudictl.table.table import Table
 
 
-@click.command()
+@click.command(cls=StrictCommand)
 @click.argument("instant", shell_complete=instants())
 @click.option(
     "--keep-plan",

@@ -17,6 +17,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import show_result, show_rows
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings
 from hudictl.phrases import command_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def savepoint() -> None:
     """Manage savepoints: commits protected from cleaning and archiving, for later restores."""
 

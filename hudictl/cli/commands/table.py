@@ -8,13 +8,14 @@ import click
 from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.tree import StrictGroup
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
     from hudictl.reports.table import TableDescription
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def table() -> None:
     """Show the state of a table."""
 

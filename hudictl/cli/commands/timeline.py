@@ -10,6 +10,7 @@ from hudictl.cli.complete import instants
 from hudictl.cli.options import TableOptions, duration_ms, table_options
 from hudictl.cli.show import show_rows, text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from hudictl.table.table import Table
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def timeline() -> None:
     """Show the instants of a table."""
 

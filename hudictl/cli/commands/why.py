@@ -7,13 +7,14 @@ import click
 from hudictl.cli.options import TableOptions, idle_option, settings_options, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings
 
 if TYPE_CHECKING:
     from hudictl.table.settings import Settings
 
 
-@click.group()
+@click.group(cls=StrictGroup)
 def why() -> None:
     """Explain why archiving, cleaning or compaction does nothing or too little, and name the blocking instant.
 

@@ -1,0 +1,39 @@
+"""An option that takes one value takes one: click would take the last, and drop the others without a word."""
+
+import click
+import pytest
+
+from hudictl.cli.main import hudictl, run
+from hudictl.cli.tree import every_command
+from tests.fixtures import Unpack
+from tests.helpers import tree
+
+SINGLE = [
+    (name, max(option.opts, key=len))
+    for name, command in every_command(hudictl)
+    for option in command.params
+    if isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count or option.is_eager)
+]
+
+
+@pytest.mark.parametrize(("name", "option"), SINGLE)
+def test_each_option_with_one_value_is_refused_twice(
+    name: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*name.split(), option, "1", f"{option}=2"]) == 2
+    assert f"{option} is given 2 times" in capsys.readouterr().err
+
+
+def test_of_three_tables_no_savepoint_is_created(unpack: Unpack, capsys: pytest.CaptureFixture[str]) -> None:
+    copies = [unpack(version, "cow_part") for version in ("v6", "v8", "v9")]
+    before = [tree(copy.path) for copy in copies]
+    tables = [word for copy in copies for word in ("-t", str(copy.path))]
+    assert run(["savepoint", "create", *tables, "--yes", "--engine", "local"]) == 2
+    assert "--table is given 3 times" in capsys.readouterr().err
+    assert [tree(copy.path) for copy in copies] == before
+
+
+@pytest.mark.parametrize("words", [["--yes", "--yes"], ["-q", "-q"], ["--conf", "a=1", "--conf", "b=2"]])
+def test_flags_and_repeatable_options_may_be_given_again(words: list[str], unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    assert run(["savepoint", "create", "-t", str(copy.path), "--plan", *words]) == 0
