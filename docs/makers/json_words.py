@@ -132,7 +132,7 @@ WORDS = {
     "hashing_metadata_removed": "Files of consistent hashing to delete.",
     "indexes_kept": "Indexes of the metadata table that are kept.",
     "metadata_table_given_up": "Why the metadata table was deleted, although the plan was to keep it; else null.",
-    "metadata_table_put_back": "Whether the metadata table was only set aside, and is in use again.",
+    "Withdrawn.metadata_table": "put back (it had been set aside), unchanged, deleted, or none.",
     "metadata": "`--metadata`: keep or delete.",
     "require_index": "`--require-index`: the partitions of the metadata table that must be kept.",
     "MetadataPlan.fate": "rolled back, brought forward, kept (nothing of it changes), deleted, or none.",

@@ -171,8 +171,11 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
         return f"the restore {plan.restore} to {plan.target}; instants published again: {again}{lost}"
 
     def back(result: "Withdrawn") -> str:
-        again = "is in use again" if result.metadata_table_put_back else "is built again by the next Hudi write"
-        return f"; the metadata table {again}"
+        said = {
+            "put back": "; the metadata table is in use again",
+            "deleted": "; the metadata table was deleted: the next Hudi write builds it again",
+        }
+        return said.get(result.metadata_table, "")
 
     return Change(
         name="resume",

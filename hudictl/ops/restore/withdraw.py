@@ -19,12 +19,13 @@ from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_record import read_kept
+from hudictl.state.metadata_undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired
+from hudictl.table.metadata_table import delete_retired, metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.sweep import other_table, values
 from hudictl.table.table import Table
@@ -61,11 +62,12 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What was withdrawn, which instants readers see again, and whether the metadata table is in use again."""
+    """What was withdrawn, and which instants readers see again. ``metadata_table``: "put back", where the restore had
+    set it aside; "unchanged"; "deleted"; or "none", where there was none."""
 
     restore: str
     published_again: tuple[str, ...]
-    metadata_table_put_back: bool
+    metadata_table: str
 
 
 def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
@@ -129,9 +131,10 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         drop_staged(table, None)
         kept = read_kept(table, plan.restore)
         put_back = kept is not None and put_back_unchanged(table, kept)
+        metadata_table = "put back" if put_back else _metadata_table(table, run.found, aside=kept is not None)
         delete_instant(table, timeline.find(plan.restore, RESTORE))
         forget_kept(table, plan.restore)
-        return Withdrawn(plan.restore, plan.published_again, put_back)
+        return Withdrawn(plan.restore, plan.published_again, metadata_table)
 
     return changing(
         session,
@@ -263,6 +266,15 @@ def _asked(table: Table, restore: PendingRestore) -> Mapping[str, Any]:
     """The recorded plan of the restore, with its options."""
     operation = read_operation(table.storage, restore.instant.time)
     return operation.plan if operation else {}
+
+
+def _metadata_table(table: Table, restore: PendingRestore, *, aside: bool) -> str:
+    """What the restore has made of a metadata table that was not put back: see ``Withdrawn``. ``aside``: it was set
+    aside, and is lost, as another writer has made a new one."""
+    if metadata_table_in_use(table) and not aside:
+        return "unchanged"
+    had = _asked(table, restore).get("metadata_table", Mode.NONE.value) != Mode.NONE.value
+    return "deleted" if had else Mode.NONE.value
 
 
 def _is_there(signs: Signs, time: str, action: str) -> bool:

@@ -131,6 +131,7 @@ def test_it_is_in_use_again_before_writers_may_start(
         return done
 
     replace_function(monkeypatch, "hudictl.ops.restore.withdraw.put_back_unchanged", look)
-    assert withdraw_restore(session(copy.table), plan_withdrawal(session(copy.table), 0), 0).metadata_table_put_back
+    done = withdraw_restore(session(copy.table), plan_withdrawal(session(copy.table), 0), 0)
+    assert done.metadata_table == "put back"
     assert seen == [(True, True)]
     assert copy.having("restore") == []

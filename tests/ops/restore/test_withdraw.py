@@ -367,7 +367,7 @@ def test_what_it_has_put_aside_goes(unpack: Unpack, version: str) -> None:
     assert list(copy.meta.glob(".metadata_*"))
     (request,) = copy.having("restore.requested")
     kept = put(copy.meta / ".hudictl" / f"restore-{request.partition('.')[0]}", b"{}")
-    assert not withdraw(copy).metadata_table_put_back
+    assert withdraw(copy).metadata_table == "deleted"
     assert list(copy.meta.glob(".metadata_*")) == []
     assert not kept.exists()
 
@@ -384,7 +384,7 @@ def test_the_metadata_table_that_it_has_set_aside_comes_back_unchanged(
     before, used = tree(copy.meta / "metadata"), copy.table.metadata_partitions
     die(copy, copy.commits[0], step, OPTIONS)
     assert plan_withdrawal(session(copy.table), 0).not_brought_back == ()
-    assert withdraw(copy).metadata_table_put_back == (step != "prepare")
+    assert withdraw(copy).metadata_table == ("unchanged" if step == "prepare" else "put back")
     assert copy.table.metadata_partitions == used
     after = tree(copy.meta / "metadata")
     if moves:
@@ -404,7 +404,7 @@ def test_where_another_writer_has_made_one_the_one_set_aside_does_not_come_back(
     copy = unpack(version, "cow_part")
     died(copy, "un-publish instants")
     anew = put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
-    assert not withdraw(copy).metadata_table_put_back
+    assert withdraw(copy).metadata_table == "deleted"
     assert anew.exists()
     assert copy.table.metadata_partitions == ()
     assert list((copy.meta / ".hudictl").glob("*metadata-*")) == []
@@ -485,3 +485,10 @@ def test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named(unpack: Un
     named = set(plan_withdrawal(session(copy.table), 0).not_brought_back)
     assert indexes
     assert named == {f"the clean {clean}", f"the rollback {rollback}", *indexes}
+
+
+@BOTH
+def test_a_table_without_a_metadata_table_is_told_nothing_of_one(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_flat_nomdt")
+    died(copy, "un-publish instants")
+    assert withdraw(copy).metadata_table == "none"
