@@ -47,10 +47,11 @@ from hudictl.table.timeline import instant_now, load_timeline
 @dataclass(frozen=True)
 class DropOptions:
     """``partitions``: the indexes to drop; none for the whole metadata table. ``idle_ms``: a pending write that had no
-    activity for this long is dead."""
+    activity for this long is dead. ``accept_loss``: drop it although required files are missing."""
 
     partitions: tuple[str, ...] = ()
     idle_ms: int = DEFAULT_IDLE_MS
+    accept_loss: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
     named = with_dependents(there.intersection(options.partitions), there)
     dropped = dict.fromkeys(sorted(there), "") if whole else named
     facts = _facts(session, table, signs, options, dropped) if dropped or whole else None
-    bare = _checked_without_it(session, facts) if facts is not None and whole else ()
+    bare = _checked_without_it(session, facts, options) if facts is not None and whole else ()
     files = _files_by_partition(table) if facts is not None else {}
     counted = [entry for name in files if whole or name in dropped for entry in files[name].values()]
     return DropPlan(
@@ -220,12 +221,14 @@ def _check_metadata_table(table: Table, signs: Signs, options: DropOptions) -> N
             metadata_guards.nothing_pending(timeline)
 
 
-def _checked_without_it(session: Session, facts: Facts) -> tuple[str, ...]:
+def _checked_without_it(session: Session, facts: Facts, options: DropOptions) -> tuple[str, ...]:
     """The partitions that get a metafile, so that readers see the same rows without the metadata table. Raises Refused:
     that is not enough, or Hudi could not build it again."""
     metadata_guards.no_empty_file(facts)
     needed = needed_files(facts, (), NOTHING_SAVED)
     file_guards.metafiles_can_be_made(facts.table, needed)
+    if not options.accept_loss:
+        metadata_guards.nothing_lost_unseen(facts, needed)
     metadata_guards.nothing_lost_or_gained(
         metadata_gap(facts, session.engine, needed, (), NOTHING_SAVED),
         nested_hint="have Hudi move these rows into a partition that is not inside another",

@@ -1,6 +1,6 @@
 """``metadata files`` and ``metadata verify``: the files in the metadata table, and the differences from storage."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -8,9 +8,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.metadata_records import Listed
-from hudictl.state.cleans import pending_cleans
-from hudictl.state.metadata_gap import FilePath, named_by_slice, readable
-from hudictl.state.needed import taken_by_clean
+from hudictl.state.metadata_gap import missing_files, named_by_slice, readable
 from hudictl.table.choose import different
 from hudictl.table.file_view import committed_without, partition_named
 from hudictl.table.metadata_listing import Listing, listing_table, read_listing
@@ -143,22 +141,6 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
     files = stored.of_groups(suspects[path].group for path in unsure)
     for path in certain | readable(table, engine, committed_without(timeline, ()), files, unsure):
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), suspects[path].size)
-
-
-def missing_files(table: Table, timeline: Timeline, absent: Iterable[FilePath]) -> Iterator[FilePath]:
-    """Of listed files that do not exist, those that should, as they are not in the plan of a pending clean."""
-    gone = _being_cleaned(table, timeline)
-    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
-    return (path for path in absent if path not in gone and parse_data_file(path[1]) is not None)
-
-
-def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:
-    return {
-        (partition, name)
-        for clean in pending_cleans(timeline)
-        for partition, names in taken_by_clean(table, timeline, clean).items()
-        for name in names
-    }
 
 
 def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:

@@ -1,25 +1,28 @@
 """What readers would lose or gain, if they listed folders instead of using the metadata table."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION
+from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts
-from hudictl.state.needed import Outcome
-from hudictl.table.choose import is_base_of
+from hudictl.state.needed import Outcome, taken_by_clean
+from hudictl.table.choose import is_base_of, not_stored
 from hudictl.table.file_view import committed_without
 from hudictl.table.metadata_listing import gather_listing, listing_table
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.saved import SavedFiles
-from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.slices import Committed, Group, StoredFile
 from hudictl.table.sweep import hidden_by, values
 from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline
 
 FilePath = tuple[str, str]
 """Partition and name of a file."""
@@ -101,6 +104,42 @@ def behind(
     unlisted = [file for file in needed.unlisted if file.size]
     found = _vouched(facts, unlisted, removed, savepointed, marked)
     return sorted(found.intersection(file.path for file in unlisted))
+
+
+def lost_to_readers(facts: Facts, needed: Outcome) -> list[str]:
+    """The paths of files that are missing on storage, and that commits require, or that the metadata table lists as the
+    newest base file of their group. Queries that use it fail at them; those that list folders miss the rows.
+
+    Raises Unreadable: the plan of a pending clean; StorageFailed, EngineFailed.
+    """
+    listing = facts.known.listing
+    found = chain.from_iterable(facts.sweep.over("look for listed files", not_stored, listing.files) if listing else ())
+    groups: dict[Group, list[DataFile]] = defaultdict(list)
+    for partition, name in missing_files(facts.table, facts.timeline, found):
+        data = parse_data_file(name)
+        if data is not None and data.is_base:
+            groups[partition, data.file_id].append(data)
+    newest = {group: max(files, key=lambda data: data.instant) for group, files in groups.items()}
+    for file in facts.sweep.of_groups(groups):
+        if file.data.is_base and file.group in newest and file.data.instant > newest[file.group].instant:
+            del newest[file.group]
+    return sorted({*needed.missing, *(data_path(group[0], data.name) for group, data in newest.items())})
+
+
+def missing_files(table: Table, timeline: Timeline, absent: Iterable[FilePath]) -> Iterator[FilePath]:
+    """Of listed files that do not exist, those that should, as they are not in the plan of a pending clean."""
+    gone = _being_cleaned(table, timeline)
+    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
+    return (path for path in absent if path not in gone and parse_data_file(path[1]) is not None)
+
+
+def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:
+    return {
+        (partition, name)
+        for clean in pending_cleans(timeline)
+        for partition, names in taken_by_clean(table, timeline, clean).items()
+        for name in names
+    }
 
 
 def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:

@@ -9,12 +9,12 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.metadata_table import metadata_table_in_use
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, only_listed, put, restore, session, tree, unlisted
+from tests.helpers import At, Copy, drop, only_listed, put, restore, session, tree, unlisted
 from tests.ops.test_metadata_drop import later
 from tests.ops.test_orphans_guards import bootstrapped, locked, of_a_newer_hudi, restored, rolled
-from tests.state.test_orphans import LATER, between_commits
+from tests.state.test_orphans import LATER, between_commits, lose
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LAST = "20991231000000000"
@@ -55,6 +55,11 @@ def empty(copy: Copy) -> None:
     put(copy.path / unlisted(copy, between_commits(copy)), b"")
 
 
+def lost(copy: Copy) -> None:
+    """The newest base file of a group is gone: queries fail at it, as long as the metadata table lists it."""
+    drop(copy.path / max(path for path in copy.data() if copy.commits[-1] in path and path.endswith(".parquet")))
+
+
 EVERYWHERE: list[tuple[Act, type[HudictlError]]] = [
     (bootstrapped, Unsupported),
     (of_a_newer_hudi, Unsupported),
@@ -65,7 +70,7 @@ EVERYWHERE: list[tuple[Act, type[HudictlError]]] = [
     (writing_files, Conflict),
     (compacting, Conflict),
 ]
-WHOLE: list[tuple[Act, type[HudictlError]]] = [(nested, Refused), (appearing, Refused), (empty, Refused)]
+WHOLE: list[tuple[Act, type[HudictlError]]] = [(act, Refused) for act in (nested, appearing, empty, lost)]
 NAMES = pytest.mark.parametrize("names", [(), ("column_stats",)], ids=["whole", "index"])
 
 
@@ -235,3 +240,26 @@ def test_a_dead_write_may_stay(unpack: Unpack, version: str) -> None:
     copy.write(f"{LATER}.inflight")
     drop_metadata(session(copy.table), plan_metadata_drop(session(copy.table), DropOptions((), 600_000)))
     assert not metadata_table_in_use(copy.table)
+
+
+@VERSIONS
+def test_what_is_lost_is_accepted_by_the_operator_alone(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    lost(copy)
+    assert "without a word" in str(refused(copy, Refused))
+    assert plan_metadata_drop(session(copy.table), DropOptions((), 0, accept_loss=True)).whole
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_listed_file_of_an_archived_commit_counts_and_one_with_a_newer_file_does_not(
+    unpack: Unpack, version: str
+) -> None:
+    """No commit of the timeline names the first, and no reader opens the second."""
+    copy = unpack(version, "cow_part")
+    first, last = copy.commits[0], copy.commits[-1]
+    drop(copy.path / min(path for path in copy.data() if first in path and path.endswith(".parquet")))
+    assert plan_metadata_drop(session(copy.table), DropOptions((), 0)).whole
+    lost(copy)
+    records.archive(copy, last)
+    lose(copy, last)
+    assert "1 required file missing" in str(refused(copy, Refused))

@@ -194,12 +194,18 @@ def _show(
 
 @metadata.command()
 @click.argument("names", metavar="[INDEX]...", nargs=-1, shell_complete=indexes())
+@click.option("--accept-loss", is_flag=True, help="Drop it even if required data files are missing: queries go on.")
 @idle_option
 @table_options
 @engine_options
 @change_options
 def drop(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int, names: tuple[str, ...]
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    accept_loss: bool,
+    idle_ms: int,
+    names: tuple[str, ...],
 ) -> None:
     """Drop the metadata table, or only some of its indexes.
 
@@ -212,7 +218,7 @@ def drop(
     """
     from hudictl.ops.metadata_drop import DropOptions
 
-    options = DropOptions(tuple(sorted(set(names))), idle_ms)
+    options = DropOptions(tuple(sorted(set(names))), idle_ms, accept_loss)
     run_change(drop_change("metadata drop", options), common, change, engine_options)
 
 

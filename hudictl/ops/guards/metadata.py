@@ -6,11 +6,12 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
-from hudictl.phrases import command_of, first_few, seconds
+from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
-from hudictl.state.metadata_gap import Gap
+from hudictl.state.metadata_gap import Gap, lost_to_readers
 from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.state.needed import Outcome
 from hudictl.table.choose import is_empty
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.table import Table
@@ -166,6 +167,19 @@ def _requested(instant: Instant) -> str:
 
 def _completed(instant: Instant) -> str:
     return instant.completion_time or ""
+
+
+def nothing_lost_unseen(facts: Facts, needed: Outcome) -> None:
+    """Raises Refused: files that readers require are missing. Queries that use the metadata table fail at them, so that
+    somebody notices; those that list folders miss the rows without a word."""
+    lost = lost_to_readers(facts, needed)
+    if lost:
+        raise Refused(
+            f"{count_of(len(lost), 'required file')} missing on storage, for example {lost[0]}: queries that use the "
+            "metadata table fail; without it they would miss the rows without a word",
+            hint="put the files back, or restore to a commit that does not need them; --accept-loss drops it anyway",
+            files=lost,
+        )
 
 
 _OUT_OF_THE_OTHER = (

@@ -13,8 +13,7 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
-from hudictl.reports.metadata_table import missing_files
-from hudictl.state.metadata_gap import metadata_gap
+from hudictl.state.metadata_gap import metadata_gap, missing_files
 from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.choose import not_stored

@@ -9,6 +9,27 @@ OF_DROP = ("ops/test_metadata_drop.py",)
 
 FAULTS = (
     Fault(
+        "ops/metadata_drop.py",
+        "        metadata_guards.nothing_lost_unseen(facts, needed)\n",
+        "        pass\n",
+        "a metadata table is dropped that alone shows that files are lost",
+        ("ops/test_metadata_drop_guards.py",),
+    ),
+    Fault(
+        "state/metadata_gap.py",
+        "return sorted({*needed.missing, *(data_path(group[0], data.name) for group, data in newest.items())})",
+        "return sorted(needed.missing)",
+        "lost files of archived commits are not missed",
+        ("ops/test_metadata_drop_guards.py",),
+    ),
+    Fault(
+        "state/metadata_gap.py",
+        "            del newest[file.group]\n",
+        "            pass\n",
+        "a lost file that no reader opens keeps a damaged metadata table in place",
+        ("ops/test_metadata_drop_guards.py",),
+    ),
+    Fault(
         OPS,
         "    now = plan_metadata_drop(session, plan.options)\n",
         "    now = plan\n",
@@ -52,7 +73,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    bare = _checked_without_it(session, facts) if facts is not None and whole else ()\n",
+        "    bare = _checked_without_it(session, facts, options) if facts is not None and whole else ()\n",
         "    bare = needed_files(facts, (), {}).bare if facts is not None and whole else ()\n",
         "files that the metadata table hides become rows, and partitions inside others are lost",
         OF_GUARDS,
