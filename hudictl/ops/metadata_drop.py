@@ -18,7 +18,7 @@ from hudictl.ops.undo.instants import create_metafile
 from hudictl.ops.undo.retired import delete_left, left_by
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.indexes import with_dependents
-from hudictl.state.metadata_gap import metadata_gap, read_known
+from hudictl.state.metadata_gap import lost_to_readers, metadata_gap, read_known
 from hudictl.state.needed import needed_files
 from hudictl.state.stalled import partitions_in_the_making
 from hudictl.state.writable import known_timeline, writable_table
@@ -70,14 +70,15 @@ class DropPlan:
 
     ``files_to_delete``, ``bytes_to_delete``: of the partitions; of a whole metadata table also of its timeline.
     ``partition_metafiles_made`` are created before a whole metadata table is dropped, which alone knows these
-    partitions. ``unfinished``: earlier drops that died, and have left files. ``indexings_pending``: pending indexings
+    partitions. ``files_lost``: required by readers, but missing: the operator has accepted that. ``unfinished``:
+    earlier drops that died, and have left files. ``indexings_pending``: pending indexings
     that have begun to build partitions of the plan, and no others.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "whole", "partitions"),
         *("partitions_absent", "partitions_kept", "files_to_delete", "bytes_to_delete"),
-        *("partition_metafiles_made", "metadata_table_unread", "indexings_pending", "unfinished", "lock"),
+        *("partition_metafiles_made", "files_lost", "metadata_table_unread", "indexings_pending", "unfinished", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.METADATA_DROP.value
@@ -92,6 +93,7 @@ class DropPlan:
     files_to_delete: int
     bytes_to_delete: int
     partition_metafiles_made: tuple[str, ...]
+    files_lost: tuple[str, ...]
     metadata_table_unread: str | None
     indexings_pending: tuple[str, ...]
     unfinished: tuple[str, ...]
@@ -153,7 +155,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
     named = with_dependents(there.intersection(options.partitions), there)
     dropped = dict.fromkeys(sorted(there), "") if whole else named
     facts = _facts(session, table, signs, options, dropped) if dropped or whole else None
-    bare = _checked_without_it(session, facts, options) if facts is not None and whole else ()
+    bare, lost = _checked_without_it(session, facts, options) if facts is not None and whole else ((), ())
     files = _files_by_partition(table) if facts is not None else {}
     counted = [entry for name in files if whole or name in dropped for entry in files[name].values()]
     return DropPlan(
@@ -174,6 +176,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
         files_to_delete=len(counted),
         bytes_to_delete=sum(size for size, _ in counted),
         partition_metafiles_made=bare,
+        files_lost=lost,
         metadata_table_unread=facts.known.unread if facts is not None and whole else None,
         indexings_pending=tuple(_indexings(table, signs, dropped)),
         unfinished=left_by(table, Kind.METADATA_DROP),
@@ -221,19 +224,22 @@ def _check_metadata_table(table: Table, signs: Signs, options: DropOptions) -> N
             metadata_guards.nothing_pending(timeline)
 
 
-def _checked_without_it(session: Session, facts: Facts, options: DropOptions) -> tuple[str, ...]:
-    """The partitions that get a metafile, so that readers see the same rows without the metadata table. Raises Refused:
-    that is not enough, or Hudi could not build it again."""
+def _checked_without_it(
+    session: Session, facts: Facts, options: DropOptions
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The partitions that get a metafile, so that readers see the same rows without the metadata table; and required
+    files that are missing. Raises Refused: that is not enough, or Hudi could not build it again."""
     metadata_guards.no_empty_file(facts)
     needed = needed_files(facts, (), NOTHING_SAVED)
     file_guards.metafiles_can_be_made(facts.table, needed)
+    lost = lost_to_readers(facts, needed)
     if not options.accept_loss:
-        metadata_guards.nothing_lost_unseen(facts, needed)
+        metadata_guards.nothing_lost_unseen(lost)
     metadata_guards.nothing_lost_or_gained(
         metadata_gap(facts, session.engine, needed, (), NOTHING_SAVED),
         nested_hint="have Hudi move these rows into a partition that is not inside another",
     )
-    return needed.bare
+    return needed.bare, tuple(lost)
 
 
 def _files_by_partition(table: Table) -> dict[str, dict[str, list[int]]]:

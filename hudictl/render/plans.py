@@ -89,7 +89,11 @@ def drop_lines(plan: DropPlan) -> list[str]:
     lines = [f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."] if dropped else []
     if plan.whole:
         also = f", and {', '.join(plan.defined)} from the definitions, which are kept" if plan.defined else ""
-        lines.append("Until it is built again, readers list folders: slower, but the same rows.")
+        if plan.files_lost:
+            lost = first_few(plan.files_lost, rest=" and {:,} more")
+            lines.append(f"LOST (accepted): {count_of(len(plan.files_lost), 'file')} required by readers: {lost}.")
+        rows = "without the rows of lost files" if plan.files_lost else "but the same rows"
+        lines.append(f"Until it is built again, readers list folders: slower, {rows}.")
         lines.append(f"The next Hudi write builds again only what its configuration names{also}.")
     elif plan.partitions:
         lines.append(f"Kept: {', '.join(plan.partitions_kept)}. Queries without the indexes are slower.")

@@ -8,6 +8,7 @@ from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.render.plans import drop_lines
 from hudictl.table.metadata_table import metadata_table_in_use
 from tests import records, support
 from tests.fixtures import Unpack
@@ -246,8 +247,11 @@ def test_a_dead_write_may_stay(unpack: Unpack, version: str) -> None:
 def test_what_is_lost_is_accepted_by_the_operator_alone(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     lost(copy)
-    assert "without a word" in str(refused(copy, Refused))
-    assert plan_metadata_drop(session(copy.table), DropOptions((), 0, accept_loss=True)).whole
+    error = refused(copy, Refused)
+    assert "without a word" in str(error)
+    made = plan_metadata_drop(session(copy.table), DropOptions((), 0, accept_loss=True))
+    assert made.files_lost == tuple(error.fields["files"])
+    assert "without the rows of lost files" in " ".join(drop_lines(made))
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])

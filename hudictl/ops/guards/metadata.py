@@ -1,6 +1,6 @@
 """Guards on the deletion of the metadata table: readers then list folders, and must see the same rows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
@@ -9,9 +9,8 @@ from hudictl.formats.releases import V1_0
 from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
-from hudictl.state.metadata_gap import Gap, lost_to_readers
+from hudictl.state.metadata_gap import Gap
 from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.state.needed import Outcome
 from hudictl.table.choose import is_empty
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.table import Table
@@ -169,10 +168,9 @@ def _completed(instant: Instant) -> str:
     return instant.completion_time or ""
 
 
-def nothing_lost_unseen(facts: Facts, needed: Outcome) -> None:
+def nothing_lost_unseen(lost: Sequence[str]) -> None:
     """Raises Refused: files that readers require are missing. Queries that use the metadata table fail at them, so that
     somebody notices; those that list folders miss the rows without a word."""
-    lost = lost_to_readers(facts, needed)
     if lost:
         raise Refused(
             f"{count_of(len(lost), 'required file')} missing on storage, for example {lost[0]}: queries that use the "

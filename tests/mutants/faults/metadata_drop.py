@@ -10,7 +10,7 @@ OF_DROP = ("ops/test_metadata_drop.py",)
 FAULTS = (
     Fault(
         "ops/metadata_drop.py",
-        "        metadata_guards.nothing_lost_unseen(facts, needed)\n",
+        "        metadata_guards.nothing_lost_unseen(lost)\n",
         "        pass\n",
         "a metadata table is dropped that alone shows that files are lost",
         ("ops/test_metadata_drop_guards.py",),
@@ -73,8 +73,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    bare = _checked_without_it(session, facts, options) if facts is not None and whole else ()\n",
-        "    bare = needed_files(facts, (), {}).bare if facts is not None and whole else ()\n",
+        "    bare, lost = _checked_without_it(session, facts, options) if facts is not None and whole else ((), ())\n",
+        "    bare, lost = (needed_files(facts, (), {}).bare if facts is not None and whole else ()), ()\n",
         "files that the metadata table hides become rows, and partitions inside others are lost",
         OF_GUARDS,
     ),
