@@ -25,16 +25,11 @@ class StrictCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-class StrictGroup(click.Group):
+class StrictGroup(StrictCommand, click.Group):
     """A group of such commands."""
 
     command_class = StrictCommand
     group_class = type
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Raises UsageError."""
-        _each_once(self, ctx, args)
-        return super().parse_args(ctx, args)
 
 
 def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:

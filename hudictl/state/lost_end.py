@@ -41,7 +41,7 @@ def find_lost_end(facts: Facts, engine: Engine) -> LostEnd | None:
     Raises Unreadable, StorageFailed, EngineFailed.
     """
     timeline, known = facts.timeline, frozenset(entry.time for entry in facts.timeline.instants)
-    last = next((entry for entry in timeline.completed_writes() if entry.time == timeline.last_write), None)
+    last = max(timeline.completed_writes(), key=lambda entry: entry.time, default=None)
     file = last.file(State.COMPLETED) if last is not None else None
     since_ms = timeline.modified_ms[file.name] if file is not None else 0
     later = facts.sweep.over("look for later files", partial(has_strangers, known, timeline.last_write))

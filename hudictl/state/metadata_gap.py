@@ -114,16 +114,19 @@ def lost_to_readers(facts: Facts, needed: Outcome) -> list[str]:
     """
     listing = facts.known.listing
     found = chain.from_iterable(facts.sweep.over("look for listed files", not_stored, listing.files) if listing else ())
-    groups: dict[Group, list[DataFile]] = defaultdict(list)
+    newest: dict[Group, DataFile] = {}
     for partition, name in missing_files(facts.table, facts.timeline, found):
         data = parse_data_file(name)
         if data is not None and data.is_base:
-            groups[partition, data.file_id].append(data)
-    newest = {group: max(files, key=lambda data: data.instant) for group, files in groups.items()}
-    for file in facts.sweep.of_groups(groups):
+            newest[partition, data.file_id] = max(data, newest.get((partition, data.file_id), data), key=_instant)
+    for file in facts.sweep.of_groups([*newest]):
         if file.data.is_base and file.group in newest and file.data.instant > newest[file.group].instant:
             del newest[file.group]
     return sorted({*needed.missing, *(data_path(group[0], data.name) for group, data in newest.items())})
+
+
+def _instant(data: DataFile) -> str:
+    return data.instant
 
 
 def missing_files(table: Table, timeline: Timeline, absent: Iterable[FilePath]) -> Iterator[FilePath]:

@@ -16,10 +16,10 @@ from hudictl.table.slices import base_groups
 from hudictl.workers import Packed
 
 
-def archived_later(facts: Facts, removed: Collection[str]) -> frozenset[str]:
-    """The archived commits after the first one of the timeline without some instants. Raises Unreadable."""
+def archived_later(facts: Facts) -> frozenset[str]:
+    """The archived commits after the first one of the timeline. Raises Unreadable."""
     timeline = facts.timeline
-    first = min((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="~")
+    first = min((entry.time for entry in timeline.completed_writes()), default="~")
     ended = archived_after(facts.table, first)
     archived = {entry.time for entry in ended if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED}
     return frozenset(archived - {entry.time for entry in timeline.writes()})

@@ -78,10 +78,10 @@ def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str
     Args:
         refusal: what cannot be done.
     """
-    archived = archived_later(facts, removed)
+    archived = archived_later(facts)
     if not archived:
         return
-    lost = sorted({*unread(facts, archived, removed)}.difference(unread(facts, archived_later(facts, ()), ())))
+    lost = sorted({*unread(facts, archived, removed)}.difference(unread(facts, archived, ())))
     # What the logs of these commits have is in the base files of a compaction.
     compacted = any(entry is not None and entry.action == COMMIT and entry.completed for entry in removed.values())
     if lost or (compacted and not facts.table.is_cow):

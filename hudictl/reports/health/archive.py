@@ -40,7 +40,7 @@ def unread(look: Look) -> Iterator[Finding]:
 
     Raises Unreadable.
     """
-    archived = archived_later(look.facts, ())
+    archived = archived_later(look.facts)
     paths = find_unread(look.facts, archived, ()) if archived else []
     if paths:
         first = min(entry.time for entry in look.facts.timeline.completed_writes())
