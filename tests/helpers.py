@@ -38,6 +38,7 @@ from hudictl.state.needed import Case
 from hudictl.state.partition import NO_RECORDS, judge
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
+from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.choose import is_any
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
@@ -80,6 +81,10 @@ def required(table: Table, case: Case) -> dict[str, StoredFile]:
     return {file.path: file for verdict in verdicts for file in verdict.needed}
 
 
+HUDIS_OWN = HeartbeatRule(assumed=False)
+"""The heartbeat settings of writers that are known to have set none."""
+
+
 @dataclass(frozen=True)
 class Copy:
     """A table of tests/tables under a folder of the test."""
@@ -87,10 +92,11 @@ class Copy:
     version: str
     name: str
     path: Path
+    rule: HeartbeatRule = HUDIS_OWN
 
     @property
     def table(self) -> Table:
-        return open_table(str(self.path))
+        return open_table(str(self.path), rule=self.rule)
 
     @property
     def meta(self) -> Path:

@@ -177,8 +177,6 @@ WORDS = {
     "RestorePlan.rollbacks_removed": "Rollback instants to remove.",
     "RestorePlan.fingerprint": "What `hudictl apply` compares: the facts that a saved plan must find again.",
     "RestorePlan.timeline": "The files on the timeline when it was planned.",
-    "RollbackOptions.interval_ms": "--interval.",
-    "RollbackOptions.misses": "--misses.",
     "RollbackPlan.cleans_discarded": "Pending cleans, with the number of required files that each would delete.",
     "RollbackPlan.files": "The files to delete.",
     "RollbackPlan.files_kept": "Their names contain the instant, but no record proves that they are its own.",

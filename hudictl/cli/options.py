@@ -1,10 +1,9 @@
 """Options that commands share."""
 
 import functools
-import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,12 +11,10 @@ import click
 from hudictl.cli.config_file import ENGINES, Profile
 from hudictl.cli.profiles import (
     TableOption,
-    lock_source,
     profile_option,
     resolved,
     said,
     storage_options_of,
-    writers_settings_of,
 )
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
 from hudictl.cli.streams import in_color, log_to_stderr
@@ -26,6 +23,7 @@ from hudictl.errors import WOULD_CHANGE, UsageError
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
     from hudictl.storage import Storage
+    from hudictl.table.beat_rule import HeartbeatRule
     from hudictl.table.locks.config import Locking
     from hudictl.table.table import Table
 
@@ -37,8 +35,8 @@ _ENGINES = click.Choice(ENGINES)
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
-_HOODIE_CONF = "--hoodie-conf"
-PAIR_OPTIONS = (STORAGE_OPTION, "--conf", _HOODIE_CONF)
+HOODIE_CONF = "--hoodie-conf"
+PAIR_OPTIONS = (STORAGE_OPTION, "--conf", HOODIE_CONF)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
@@ -46,7 +44,8 @@ _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 class TableOptions:
     """What every command takes. ``given_...``: by the command line or a variable, which win over the profile.
 
-    ``lock_source``: where lock settings come from, for plans.
+    ``lock_source``: where lock settings come from, for plans. ``rule``: the writers' heartbeat settings, for commands
+    that take them.
     """
 
     uri: str
@@ -59,6 +58,7 @@ class TableOptions:
     locking: "Locking | None" = field(default=None, repr=False)
     profile: Profile | None = None
     lock_source: str = ""
+    rule: "HeartbeatRule | None" = None
 
     @property
     def json(self) -> bool:
@@ -74,9 +74,16 @@ class TableOptions:
         return storage_options_of(self.profile) | self.given_storage
 
     def open(self, single_operator: bool = False) -> "Table":
+        from hudictl.table.beat_rule import ASSUMED
         from hudictl.table.table import open_table
 
-        return open_table(self.uri, self.storage_options, self.timezone, single_operator=single_operator)
+        return open_table(
+            self.uri,
+            self.storage_options,
+            self.timezone,
+            single_operator=single_operator,
+            rule=self.rule or ASSUMED,
+        )
 
 
 @dataclass(frozen=True)
@@ -230,7 +237,7 @@ def common_options(command: Command, outputs: tuple[str, ...] = OUTPUTS) -> Comm
     ) -> Any:
         if verbose:
             log_to_stderr()
-        options = _pairs(storage, STORAGE_OPTION)
+        options = pairs_of(storage, STORAGE_OPTION)
         progress = NONE if quiet else progress
         common = TableOptions(uri, output, verbose, in_color(no_color), timezone, options, progress, profile=profile)
         return command(common=common, **kwargs)
@@ -266,7 +273,7 @@ def engine_options(command: Command) -> Command:
         shared_filesystem: bool,
         **kwargs: Any,
     ) -> Any:
-        given = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
+        given = EngineOptions(engine, master, pairs_of(conf, "--conf"), shared_filesystem)
         return command(common=common, engine_options=_engine_of(given, common.profile), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -308,131 +315,6 @@ def _unused_engine_options(command: Command) -> Command:
     return engine(functools.reduce(lambda inner, option: option(inner), others, command))
 
 
-def change_options(command: Command) -> Command:
-    """Adds --plan, --yes and --single-operator, which the command gets as ``change``, and the options of locks."""
-
-    @click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show what would change, and change nothing.")
-    @click.option(
-        "--detailed-exitcode", "detailed", is_flag=True, help="With --plan: exit code 20 if something would change."
-    )
-    @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-    @single_operator_option
-    @lock_options
-    @no_lock_option
-    @functools.wraps(command)
-    def wrapped(
-        plan: bool, detailed: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any
-    ) -> Any:
-        if detailed and not plan:
-            raise UsageError("--detailed-exitcode can only be used with --plan")
-        if common.locking and common.locking.off and not (yes or plan):
-            raise UsageError(
-                "--no-lock can only be used with --yes; make sure that no other process writes to the table"
-            )
-        return command(common=common, change=ChangeOptions(plan, yes, single_operator, detailed), **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
-def lock_options(command: Command) -> Command:
-    """Adds --hoodie-conf, --props and --lock-timeout, after the table's options: they become part of ``common``."""
-
-    @_writers_settings("such as hoodie.write.lock.provider (only lock settings are used). Repeatable.")
-    @click.option(
-        "--lock-timeout",
-        callback=lambda _context, _parameter, value: value and duration_ms(value, "--lock-timeout"),
-        metavar="DURATION",
-        help="Wait this long for the lock. Default: the waiting time in the writers' lock settings.",
-    )
-    @functools.wraps(command)
-    def wrapped(
-        common: TableOptions,
-        hoodie_conf: tuple[str, ...],
-        props: str | None,
-        lock_timeout: int | None,
-        no_lock: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        from hudictl.table.locks.config import Locking
-
-        given = _read_settings(common, hoodie_conf, props)
-        kept = writers_settings_of(common.profile, common.storage_options)
-        locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)
-        source = "" if no_lock else lock_source(common.profile, kept, given)
-        return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
-def settings_options(command: Command) -> Command:
-    """Adds --hoodie-conf, --props and --assume-defaults, after the table's options; the command gets ``settings``."""
-
-    @_writers_settings("such as hoodie.keep.max.commits. Repeatable.")
-    @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds without a setting.")
-    @functools.wraps(command)
-    def wrapped(
-        common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None, assume_defaults: bool, **kwargs: Any
-    ) -> Any:
-        from hudictl.table.settings import Settings
-
-        kept = writers_settings_of(common.profile, common.storage_options)
-        settings = Settings(kept | _read_settings(common, hoodie_conf, props), assume_defaults)
-        return command(common=common, settings=settings, **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
-def _writers_settings(help: str) -> Callable[[Command], Command]:
-    """Adds --hoodie-conf and --props."""
-
-    def added(command: Command) -> Command:
-        conf = click.option(
-            _HOODIE_CONF, "hoodie_conf", multiple=True, metavar="K=V", help=f"Setting of the table's writers, {help}"
-        )
-        props = click.option(
-            "--props",
-            metavar="FILE",
-            help="Properties file with the writers' settings, as for Hudi's own tools (--props).",
-        )
-        return conf(props(command))
-
-    return added
-
-
-def _environments_settings() -> dict[str, str]:
-    """What Hudi's writers read from the environment, too."""
-    region = os.environ.get("AWS_REGION")
-    return {"hoodie.write.lock.dynamodb.region": region} if region else {}
-
-
-def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None) -> dict[str, str]:
-    """What both options give; single values win."""
-    from hudictl.table.settings import read_settings
-
-    read = read_settings(props, common.storage_options) if props else {}
-    return read | _pairs(hoodie_conf, _HOODIE_CONF)
-
-
-def no_lock_option(command: Command) -> Command:
-    """Adds --no-lock."""
-    option = click.option(
-        "--no-lock",
-        is_flag=True,
-        help="Do not take the configured lock. Make sure that no other process writes to the table.",
-    )
-    return option(command)
-
-
-def single_operator_option(command: Command) -> Command:
-    """Adds --single-operator."""
-    option = click.option(
-        "--single-operator",
-        is_flag=True,
-        help="Confirm that no other hudictl works on this table. Needed if the store cannot create files exclusively.",
-    )
-    return option(command)
-
-
 def idle_option(command: Command) -> Command:
     """Adds --idle, in milliseconds as ``idle_ms``."""
     option = click.option(
@@ -447,35 +329,6 @@ def idle_option(command: Command) -> Command:
     return option(command)
 
 
-def heartbeat_options(command: Command) -> Command:
-    """Adds --interval and --misses; the command gets them as ``rule``."""
-
-    @click.option(
-        "--interval",
-        default="60s",
-        show_default=True,
-        metavar="DURATION",
-        help="Heartbeat interval of the writers (hoodie.client.heartbeat.interval_in_ms).",
-    )
-    @click.option(
-        "--misses",
-        default=2,
-        show_default=True,
-        type=click.IntRange(min=1),
-        help="Missed heartbeats before a writer counts as dead (hoodie.client.heartbeat.tolerable.misses).",
-    )
-    @functools.wraps(command)
-    def wrapped(interval: str, misses: int, **kwargs: Any) -> Any:
-        from hudictl.table.heartbeats import MIN_INTERVAL_MS, HeartbeatRule
-
-        interval_ms = duration_ms(interval, "--interval")
-        if interval_ms < MIN_INTERVAL_MS:
-            raise UsageError(f"--interval {interval}: the minimum of Hudi's writers is 1s")
-        return command(rule=HeartbeatRule(interval_ms, misses), **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
 def duration_ms(text: str, option: str) -> int:
     """500ms, 30s, 10m, 2h; a bare number is seconds. Raises UsageError."""
     match = _DURATION.match(text)
@@ -484,7 +337,7 @@ def duration_ms(text: str, option: str) -> int:
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
 
 
-def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+def pairs_of(values: tuple[str, ...], option: str) -> dict[str, str]:
     pairs = {}
     for number, value in enumerate(values, 1):
         key, separator, rest = value.partition("=")

@@ -16,6 +16,9 @@ from hudictl.table.timeline import read_instant
 PLAN_VERSION = 3
 PLACE = "place"
 """The fact where the table is. ``apply`` compares it with the table that the plan names; a table may be moved, too."""
+HEARTBEATS = "heartbeats"
+"""Which heartbeats counted as expired. ``apply`` takes this over unless the operator says it anew."""
+OF_THE_OPERATOR = (PLACE, HEARTBEATS)
 
 _WINDOW_BYTES = 8 * 1024 * 1024
 _DIGITS = 16
@@ -32,6 +35,7 @@ def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str
         "table type": table.type,
         "base file format": table.properties.get("hoodie.table.base.file.format", ""),
         "time zone": str(table.zone),
+        HEARTBEATS: str(table.heartbeat_rule),
     }
 
 
@@ -67,8 +71,8 @@ def _digest_of(lines: Sequence[str]) -> str:
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raises Conflict: a fact of the saved plan has changed, other than its place; the message names it."""
-    facts = [key for key in (*saved, *now) if key != PLACE]
+    """Raises Conflict: a fact of the saved plan has changed, other than the operator's own; the message names it."""
+    facts = [key for key in (*saved, *now) if key not in OF_THE_OPERATOR]
     moved = {key: (saved.get(key), now.get(key)) for key in facts if saved.get(key) != now.get(key)}
     if moved:
         said = [

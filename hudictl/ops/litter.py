@@ -8,13 +8,14 @@ from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards.clock import writers_zone
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import command_of, seconds
-from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
+from hudictl.state.heartbeats import LIVE, UNKNOWN, HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
 from hudictl.state.unfinished import RESUME
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
+from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import measure_clock, storage_now_ms
-from hudictl.table.heartbeats import HeartbeatRule, heartbeat_path, list_heartbeats
+from hudictl.table.heartbeats import heartbeat_path, list_heartbeats
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import look_at_markers, marker_folder, marker_folders
@@ -26,7 +27,6 @@ class HeartbeatDeletion:
     """A heartbeat to delete; ``heartbeat`` is None where there is none."""
 
     target: str
-    rule: HeartbeatRule
     heartbeat: HeartbeatRow | None
     lock: LockConfig
 
@@ -40,7 +40,7 @@ class MarkerDeletion:
     lock: LockConfig
 
 
-def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule) -> HeartbeatDeletion:
+def plan_heartbeat_deletion(session: Session, instant: str) -> HeartbeatDeletion:
     """Plans to delete the heartbeat of an instant.
 
     Raises:
@@ -54,18 +54,22 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
     known_timeline(timeline)
     writers_zone(table, timeline)
 
-    beats = {beat.time: beat for beat in list_heartbeats(table, storage_now_ms(clock), rule)}
+    beats = {beat.time: beat for beat in list_heartbeats(table, storage_now_ms(clock))}
     beat = beats.get(instant)
-    if beat is not None and beat.live:
+    row = heartbeat_row(table, timeline, beat) if beat else None
+    if beat is not None and row is not None and row.state in (LIVE, UNKNOWN):
         raise Conflict(
-            f"the heartbeat of {instant} is live: its last beat was {seconds(max(0, beat.age_ms))} ago",
-            hint=f"its writer is running; the heartbeat expires {seconds(rule.limit_ms)} after its last beat "
+            f"the heartbeat of {instant} {'may be' if beat.doubtful else 'is'} live: its last beat was "
+            f"{seconds(row.age_ms)} ago",
+            hint=HOW_TO_SAY
+            if beat.doubtful
+            else "its writer is running; the heartbeat expires "
+            f"{seconds(table.heartbeat_rule.limit_ms)} after its last beat "
             "(--interval and --misses must have the writer's values)",
             instant=instant,
             age_ms=beat.age_ms,
         )
-    row = heartbeat_row(timeline, beat, rule) if beat else None
-    return HeartbeatDeletion(instant, rule, row, session.lock)
+    return HeartbeatDeletion(instant, row, session.lock)
 
 
 def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
@@ -78,7 +82,7 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
         return
 
     def look(held: Hold) -> Begun[None]:
-        now = plan_heartbeat_deletion(session, plan.target, plan.rule).heartbeat
+        now = plan_heartbeat_deletion(session, plan.target).heartbeat
         if now is None:
             raise NothingLeft
         if (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from hudictl.errors import Conflict, Unreadable
@@ -40,7 +40,7 @@ from hudictl.table.metadata_table import (
 )
 from hudictl.table.properties import recover_properties
 from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.table import Table, table_at
+from hudictl.table.table import Table, opened_again
 from hudictl.table.timeline import instant_now, load_timeline
 
 
@@ -144,7 +144,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
         Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
     # Read again: an approved plan is compared with the table as it is now.
-    table = replace(table_at(session.table.storage), zone=session.table.zone, zone_known=session.table.zone_known)
+    table = opened_again(session.table)
     writable_table(table, session.locking)
     there = metadata_partition_names(table)
     metadata_guards.only_indexes(options.partitions, there)

@@ -7,7 +7,15 @@ from typing import Any
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.json_values import parse_json
-from hudictl.ops.fingerprint import PLACE, PLAN_VERSION, files_digest, options_digest, refuse_moved
+from hudictl.ops.fingerprint import (
+    HEARTBEATS,
+    OF_THE_OPERATOR,
+    PLACE,
+    PLAN_VERSION,
+    files_digest,
+    options_digest,
+    refuse_moved,
+)
 from hudictl.ops.metadata_drop import DropPlan
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import RestorePlan
@@ -17,6 +25,7 @@ from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
 from hudictl.phrases import first_few
+from hudictl.table.beat_rule import HeartbeatRule, rule_of
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -38,6 +47,11 @@ class SavedPlan:
     options: Mapping[str, Any]
     fingerprint: Mapping[str, str]
     files: frozenset[str]
+
+    @property
+    def heartbeat_rule(self) -> HeartbeatRule | None:
+        """Which heartbeats counted as expired when the plan was made."""
+        return rule_of(self.fingerprint.get(HEARTBEATS, ""))
 
 
 def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
@@ -186,7 +200,7 @@ def _applied(table: Table, saved: SavedPlan) -> str | None:
 
 def _applies(operation: Operation, saved: SavedPlan) -> bool:
     facts = (_without_files(entry) for entry in (operation.plan.get("fingerprint", {}), saved.fingerprint))
-    begun, planned = ({key: value for key, value in entry.items() if key != PLACE} for entry in facts)
+    begun, planned = ({key: value for key, value in entry.items() if key not in OF_THE_OPERATOR} for entry in facts)
     return begun == planned
 
 

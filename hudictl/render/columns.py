@@ -6,7 +6,7 @@ _BY_IMPORTANCE = {
     "ConfigCheckup": "outcome profile check text | advice file",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
-    "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms",
+    "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",
     "HistoryRow": "instant operation exit_code target | message started_at attempts user ended_at host command",
     "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",

@@ -10,7 +10,7 @@ from hudictl.formats.rollback import RollbackPlan
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
-from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.heartbeats import Heartbeat, list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata_table import NOT_ASKED, Known
@@ -86,9 +86,7 @@ class Facts:
         return self.signs.timeline
 
 
-def read_signs(
-    table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None, before: Signs | None = None
-) -> Signs:
+def read_signs(table: Table, clock: StorageClock | None = None, before: Signs | None = None) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
 
     The timeline is read before the heartbeats: a writer deletes its heartbeat only after it has completed.
@@ -103,7 +101,7 @@ def read_signs(
         timeline,
         find_restores(table, timeline),
         find_rollbacks(table, timeline, before.rollback_plans if before else {}),
-        tuple(list_heartbeats(table, now_ms, rule)),
+        tuple(list_heartbeats(table, now_ms)),
         tuple(find_locks(table, now_ms)),
         now_ms,
     )

@@ -23,9 +23,10 @@ from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
+from hudictl.table.beat_rule import OPTIONS_OF_DEFAULT
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
-from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.heartbeats import Heartbeat, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.sweep import Sweep, sweep
@@ -46,7 +47,8 @@ class PendingWrite:
     """A write that is not completed, what it left, and whether it failed.
 
     ``verdict`` is running, failed or unknown; ``reason`` says why. ``action`` is as on disk: below table version 8 a
-    clustering is a replacecommit. ``operation`` is Hudi's enum name. ``heartbeat`` is live, expired or none.
+    clustering is a replacecommit. ``operation`` is Hudi's enum name. ``heartbeat`` is live,
+    unknown (live or expired, by the writers' settings), expired or none.
     ``idle_ms`` is the time since the last change of its instant files, markers and data files; ``age_ms`` is the time
     since its first instant file. ``files`` and ``bytes`` are its own data files. ``appended_logs`` are logs of other
     instants to which it has appended (table version 6). ``rollback`` and ``restore`` are pending ones that remove it.
@@ -122,7 +124,7 @@ class _Look:
     compacted: Mapping[str, str]
 
 
-def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
+def pending_writes(table: Table, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
     """The pending writes, oldest first; table services only once they have begun.
 
     Heartbeats are read after the timeline and after all slow reads. A writer beats before its first instant file and
@@ -131,7 +133,6 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
     writer that paused and then beat again would look dead.
 
     Args:
-        rule: when a heartbeat has expired.
         idle_ms: a write without heartbeat counts as active if its last activity is less than this ago.
         clock: the storage's clock; None for this host's.
 
@@ -151,7 +152,7 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
         # The plan of a completed restore no longer affects writes.
         rollbacks = find_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
-    signs = Signs(timeline, restores, rollbacks, tuple(list_heartbeats(table, now_ms, rule)), (), now_ms)
+    signs = Signs(timeline, restores, rollbacks, tuple(list_heartbeats(table, now_ms)), (), now_ms)
     look = _look(table, signs, writes, found)
     pending = {entry.time for entry in load_timeline(table).writes() if entry.pending}
     return [_row(look, write, idle_ms) for write in writes if write.instant.time in pending]
@@ -228,7 +229,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         action=write.instant.action,
         state=write.instant.state.name,
         operation=write.operation,
-        heartbeat="none" if beat is None else "live" if beat.live else "expired",
+        heartbeat=_beat_state(beat),
         idle_ms=silent_ms,
         markers=len(write.markers.markers) if write.markers else 0,
         files=len(left.own),
@@ -247,6 +248,12 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     )
 
 
+def _beat_state(beat: Heartbeat | None) -> str:
+    if beat is None:
+        return "none"
+    return "unknown" if beat.doubtful else "live" if beat.live else "expired"
+
+
 def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[Way, ...]:
     """The commands that end a pending write; none while it runs, or may run."""
     time = write.instant.time
@@ -260,21 +267,29 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
     if write.problem or not (beat or silent):
         return ()
 
-    gone = "its files are deleted"
     if has_lost_plan(look.signs.timeline, write.instant):
         return remedy_of_lost_plan(look.table, write.instant)
+    return (_removal(look, write),)
+
+
+def _removal(look: _Look, write: _Write) -> Way:
+    """The command that removes an abandoned write."""
+    time, beat = write.instant.time, look.beats.get(write.instant.time)
+    how: Sequence[str] = ()
+    gone = "its files are deleted"
+    if beat is not None and beat.doubtful:
+        gone, how = f"if the writers have Hudi's default heartbeats: {gone}", OPTIONS_OF_DEFAULT
     if write.is_service and write.instant.action != LOGCOMPACTION:
-        return (
-            Way(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; its plan is kept for the next run"),
-        )
+        kept = "its plan is kept for the next run"
+        return Way(command_of("rollback", time, options=["--keep-plan", *how]), f"{gone}; {kept}")
     if write.is_service:
-        return (Way(command_of("rollback", time), "its files and its plan are deleted"),)
+        return Way(command_of("rollback", time, options=how), f"{gone}, and its plan")
     if beat:
-        return (Way("hudictl failed-writes clean", gone),)
+        return Way(command_of("failed-writes clean", options=how), gone)
     if any(other.live for other in look.beats.values()):
         # The table's writers have heartbeats: --policy eager is refused.
-        return (Way(command_of("rollback", time), gone),)
-    return (Way("hudictl failed-writes clean --policy eager", gone),)
+        return Way(command_of("rollback", time), gone)
+    return Way("hudictl failed-writes clean --policy eager", gone)
 
 
 def _verdict(
@@ -287,12 +302,15 @@ def _verdict(
     stuck: bool,
 ) -> tuple[str, str]:
     """The verdict and its reason. ``stuck``: Hudi cannot roll the write back."""
-    if beat is not None and beat.live:
+    if beat is not None and beat.live and not beat.doubtful:
         return RUNNING, "its heartbeat is live"
     if restore is not None:
         return UNKNOWN, f"not a failed write: the pending restore {restore.instant.time} removes it"
     if write.problem:
         return UNKNOWN, write.problem
+    if beat is not None and beat.doubtful:
+        unproved = "the writers' heartbeat settings are not known"
+        return UNKNOWN, f"its last heartbeat was {span(beat.age_ms)} ago, and {unproved}: it may be running"
     if write.is_service:
         fate = "" if stuck else ": its next run rolls it back"
         return UNKNOWN, f"a table service{fate}; no activity for {span(silent_ms)}"

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from hudictl.formats.instants import utc_text_of_ms
 from hudictl.table.clock import StorageClock, storage_now_ms
-from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.heartbeats import Heartbeat, list_heartbeats
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 LIVE = "live"
+UNKNOWN = "unknown"
 EXPIRED = "expired"
 STALE = "stale"
 
@@ -17,7 +18,8 @@ STALE = "stale"
 class HeartbeatRow:
     """A heartbeat.
 
-    ``misses`` is the number of missed beats, one each ``interval_ms``. ``state`` is live; or expired, if its instant is
+    ``misses`` is the number of missed beats, one each ``interval_ms``. ``assumed``: nobody has specified the writers'
+    interval. ``state`` is live; unknown, if it is live or expired by the writers' settings; expired, if its instant is
     pending; or stale, if its instant is completed or no longer exists. ``action`` and ``instant_state`` are the
     instant's, None if it is not on the active timeline.
     """
@@ -28,28 +30,33 @@ class HeartbeatRow:
     age_ms: int
     interval_ms: int
     misses: int
+    assumed: bool
     action: str | None
     instant_state: str | None
 
 
-def heartbeat_rows(table: Table, rule: HeartbeatRule, clock: StorageClock | None) -> list[HeartbeatRow]:
+def heartbeat_rows(table: Table, clock: StorageClock | None) -> list[HeartbeatRow]:
     """All heartbeats, by instant time. The timeline is read first: a later heartbeat is not a leftover."""
     timeline = load_timeline(table)
-    beats = list_heartbeats(table, storage_now_ms(clock), rule)
-    return [heartbeat_row(timeline, beat, rule) for beat in beats]
+    beats = list_heartbeats(table, storage_now_ms(clock))
+    return [heartbeat_row(table, timeline, beat) for beat in beats]
 
 
-def heartbeat_row(timeline: Timeline, beat: Heartbeat, rule: HeartbeatRule) -> HeartbeatRow:
+def heartbeat_row(table: Table, timeline: Timeline, beat: Heartbeat) -> HeartbeatRow:
     instant = timeline.at(beat.time)
     pending = instant is not None and instant.pending
-    age_ms = max(0, beat.age_ms)
+    age_ms, rule = max(0, beat.age_ms), table.heartbeat_rule
+    state = EXPIRED if pending else STALE
+    if beat.live and (pending or not beat.doubtful):
+        state = UNKNOWN if beat.doubtful else LIVE
     return HeartbeatRow(
         beat.time,
-        LIVE if beat.live else EXPIRED if pending else STALE,
+        state,
         utc_text_of_ms(beat.modified_ms),
         age_ms,
         rule.interval_ms,
         age_ms // rule.interval_ms,
+        rule.assumed,
         instant.action if instant else None,
         instant.state.name if instant else None,
     )

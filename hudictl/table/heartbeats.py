@@ -14,51 +14,35 @@ from hudictl.table.beat import kept_alive
 from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
 
-MIN_INTERVAL_MS = 1_000
-"""Hudi's minimum."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeartbeatRule:
-    """Hudi's rule: expired after ``misses`` intervals without a beat.
-
-    The defaults are Hudi's; the writers' own setting is not in the table.
-    """
-
-    interval_ms: int = 60_000
-    misses: int = 2
-
-    @property
-    def limit_ms(self) -> int:
-        return self.interval_ms * self.misses
-
-
-DEFAULT_RULE = HeartbeatRule()
-
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """``modified_ms`` is the last beat, epoch milliseconds by the storage's clock; ``age_ms`` the time since."""
+    """``modified_ms`` is the last beat, epoch milliseconds by the storage's clock; ``age_ms`` the time since.
+
+    ``doubtful``: it has expired by Hudi's default settings, but counts as live because the writers' are not known.
+    """
 
     time: str
     modified_ms: int
     age_ms: int
     live: bool
+    doubtful: bool = False
 
 
-def list_heartbeats(table: Table, now_ms: int, rule: HeartbeatRule = DEFAULT_RULE) -> list[Heartbeat]:
+def list_heartbeats(table: Table, now_ms: int) -> list[Heartbeat]:
     """All heartbeats, by instant time; one that may be live counts as live.
 
     Args:
         now_ms: the storage's clock (see ``clock.storage_now_ms``), epoch milliseconds.
     """
-    entries = entries_of(table.storage, HEARTBEATS)
-    return [
-        Heartbeat(entry.name, entry.modified_ms, age_ms, age_ms - left_out_ms(entry.modified_ms) <= rule.limit_ms)
-        for entry in entries
-        if entry.name.isdigit()
-        for age_ms in [now_ms - entry.modified_ms]
-    ]
+    rule, beats = table.heartbeat_rule, []
+    for entry in entries_of(table.storage, HEARTBEATS):
+        if entry.name.isdigit():
+            age_ms = now_ms - entry.modified_ms
+            sure_ms = age_ms - left_out_ms(entry.modified_ms)
+            live = sure_ms <= rule.proof_ms
+            beats.append(Heartbeat(entry.name, entry.modified_ms, age_ms, live, live and sure_ms > rule.limit_ms))
+    return beats
 
 
 def heartbeat_path(time: str) -> str:

@@ -1,7 +1,7 @@
 """A table: its location and its properties."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone, tzinfo
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import PARTITION_KEYS, SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, inside, one_name, open_storage
+from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.properties import read_properties
 from hudictl.table.rules import Rules, rules_of
 
@@ -18,7 +19,8 @@ MERGE_ON_READ = "MERGE_ON_READ"
 
 @dataclass(frozen=True)
 class Table:
-    """``zone`` is the zone of instant times; ``zone_known`` is False if this host's zone is only assumed."""
+    """``zone`` is the zone of instant times; ``zone_known`` is False if this host's zone is only assumed.
+    ``heartbeat_rule`` tells which writers are dead."""
 
     storage: Storage
     properties: Mapping[str, str]
@@ -26,6 +28,7 @@ class Table:
     version: int
     zone: tzinfo
     zone_known: bool
+    heartbeat_rule: HeartbeatRule = ASSUMED
 
     @property
     def uri(self) -> str:
@@ -80,6 +83,7 @@ def open_table(
     zone: str | None = None,
     *,
     single_operator: bool = False,
+    rule: HeartbeatRule = ASSUMED,
 ) -> Table:
     """Opens a table of any known version for reading.
 
@@ -89,14 +93,15 @@ def open_table(
         zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
             this host's zone, but not over this argument.
         single_operator: see ``open_storage``.
+        rule: the writers' heartbeat settings.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone)
+    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone, rule)
 
 
-def table_at(storage: Storage, zone: str | None = None) -> Table:
+def table_at(storage: Storage, zone: str | None = None, rule: HeartbeatRule = ASSUMED) -> Table:
     """The table at the base path of a storage. Raises as ``open_table``."""
     properties = read_properties(storage)
     try:
@@ -107,7 +112,13 @@ def table_at(storage: Storage, zone: str | None = None) -> Table:
     _require_own_names(properties, layout)
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
-    return Table(storage, properties, layout, version, found, known)
+    return Table(storage, properties, layout, version, found, known, rule)
+
+
+def opened_again(table: Table) -> Table:
+    """The table by its properties as they are now. Raises as ``open_table``."""
+    now = table_at(table.storage)
+    return replace(now, zone=table.zone, zone_known=table.zone_known, heartbeat_rule=table.heartbeat_rule)
 
 
 def _require_own_names(properties: Mapping[str, str], layout: Layout) -> None:

@@ -57,7 +57,7 @@ def test_idle(tell: Tell, unpack: Unpack) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [(["--interval", "999ms"], "999ms"), (["--interval", "soon"], "soon"), (["--misses", "0"], "0")],
+    [(["--interval", "999ms"], "999 ms"), (["--interval", "soon"], "soon"), (["--misses", "0"], "0")],
 )
 @pytest.mark.parametrize("command", ["failed-writes", "heartbeat"])
 def test_a_rule_that_no_writer_can_have(

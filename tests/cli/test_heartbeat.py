@@ -20,11 +20,14 @@ def instant_of(copy: Copy) -> str:
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_list(tell: Tell, unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_failed_lazy")
-    head, row, clock = tell("heartbeat", "list", "-t", copy.path).out.splitlines()
+    head, row, clock, assumed = tell("heartbeat", "list", "-t", copy.path).out.splitlines()
     assert head.split()[:2] == ["instant", "state"]
     assert row.split()[:2] == [instant_of(copy), "expired"]
     assert clock.startswith("this host's clock and the storage's agree within ")
-    (found,) = tell("heartbeat", "list", "-t", copy.path, "-o", "json", "--interval", "1h").json["rows"]
+    assert assumed.startswith("the writers' heartbeat settings are not known: Hudi's defaults (interval 60s, misses 2)")
+    asked = tell("heartbeat", "list", "-t", copy.path, "-o", "json", "--interval", "1h").json
+    ((found,), (_,)) = asked["rows"], asked["notes"]
+    assert found["assumed"] is False
     assert found["interval_ms"] == 3_600_000
     assert found["misses"] == found["age_ms"] // 3_600_000
     assert tell("heartbeat", "list", "-t", unpack(version, "cow_part").path).out.startswith("no heartbeats\n")
@@ -45,7 +48,7 @@ def test_the_skew_is_said_and_taken_into_account(tell: Tell, unpack: Unpack, mon
     document = tell("heartbeat", "list", "-t", copy.path, "-o", "json").json
     assert document["rows"][0]["state"] == "live"
     assert document["rows"][0]["age_ms"] < 60_000
-    (note,) = document["notes"]
+    note, _ = document["notes"]
     assert note.startswith("the storage's clock is 3")
     assert note.endswith("ms behind this host's: ages are computed with the storage's")
 

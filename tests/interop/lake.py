@@ -21,7 +21,7 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import Table, open_table
 from tests.crash.inject import Crash, dying
-from tests.helpers import session
+from tests.helpers import HUDIS_OWN, session
 from tests.interop.judge import Judge, JudgeError, Rows
 from tests.interop.scenarios import MERGE_ON_READ, NO_METADATA, Row, Step, after, batch, digest, write
 
@@ -88,7 +88,7 @@ class Lake:
         return self.judge.both_rows(uri) if self.metadata else self.judge.rows(uri, metadata=False)
 
     def table(self, uri: str) -> Table:
-        return open_table(uri, self.options)
+        return open_table(uri, self.options, rule=HUDIS_OWN)
 
     def savepoint(self, uri: str, instant: str) -> None:
         table = self.table(uri)

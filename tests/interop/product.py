@@ -20,7 +20,7 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import open_table
 from tests import support
-from tests.helpers import session
+from tests.helpers import HUDIS_OWN, session
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import digest
 
@@ -29,7 +29,7 @@ ENGINE = LocalEngine(parallelism=2)
 
 def savepoint(base: Path, instant: str | None = None) -> str:
     """Creates a savepoint, or finds it there; returns its instant."""
-    table = open_table(str(base))
+    table = open_table(str(base), rule=HUDIS_OWN)
     plan = plan_savepoint(session(table), instant, SavepointOptions(idle_ms=0))
     create_savepoint(session(table), plan)
     return plan.target
@@ -39,7 +39,7 @@ def restore(
     base: Path, target: str, options: RestoreOptions | None = None, locking: Locking = NOTHING_SAID
 ) -> RestoreResult | None:
     """Restores, or resumes; None where nothing was to do."""
-    table = open_table(str(base))
+    table = open_table(str(base), rule=HUDIS_OWN)
     plan = plan_restore(session(table, locking=locking), target, replace(options or RestoreOptions(), settle_s=0.0))
     if plan.nothing_to_do:
         return None

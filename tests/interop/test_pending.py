@@ -11,12 +11,12 @@ import pytest
 from hudictl.errors import Unreadable
 from hudictl.state.failed_writes import PendingWrite, pending_writes
 from hudictl.state.heartbeats import heartbeat_rows
+from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.clock import try_clock
-from hudictl.table.heartbeats import HeartbeatRule
 from hudictl.table.markers import marker_folders, read_markers
 from hudictl.table.table import open_table
 from tests import support
-from tests.helpers import put
+from tests.helpers import HUDIS_OWN, put
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import MERGE_ON_READ, batch
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
 # Hudi's two misses are not enough for it: on a loaded host its timer was seen to be late by more than two seconds.
-EVERY_SECOND = HeartbeatRule(1_000, 20)
+EVERY_SECOND = HeartbeatRule(1_000, 20, assumed=False)
 LAZY = {
     "hoodie.cleaner.policy.failed.writes": "LAZY",
     "hoodie.client.heartbeat.interval_in_ms": str(EVERY_SECOND.interval_ms),
@@ -36,16 +36,16 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 
 def watch(base: Path, work: Callable[[], object]) -> tuple[list[PendingWrite], dict[str, set[str]]]:
     """All rows that ``failed-writes list`` has while some work goes on, and the states of heartbeats by instant."""
-    table = open_table(str(base))
+    table = open_table(str(base), rule=EVERY_SECOND)
     rows: list[PendingWrite] = []
     beats: dict[str, set[str]] = {}
     with ThreadPoolExecutor(1) as pool:
         working = pool.submit(work)
         while not working.done():
             clock = try_clock(table.storage)
-            for beat in heartbeat_rows(table, EVERY_SECOND, clock):
+            for beat in heartbeat_rows(table, clock):
                 beats.setdefault(beat.instant, set()).add(beat.state)
-            rows += pending_writes(table, EVERY_SECOND, 0, clock)
+            rows += pending_writes(table, 0, clock)
             time.sleep(0.01)  # Hudi needs the processor, too
         working.result()
     return rows, beats
@@ -85,14 +85,13 @@ def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(
 def test_hudi_agrees_on_who_is_dead(judge: Judges, version: str, age_s: int, expired: bool, tmp_path: Path) -> None:
     """By its defaults."""
     base = support.unpack(version, "mor_failed_lazy", tmp_path)
-    table = open_table(str(base))
+    table = open_table(str(base), rule=HUDIS_OWN)
     (beat,) = (base / ".hoodie/.heartbeat").glob("[0-9]*")
     moment = time.time() - age_s
     os.utime(beat, (moment, moment))
-    rule = HeartbeatRule()
-    (row,) = heartbeat_rows(table, rule, try_clock(table.storage))
+    (row,) = heartbeat_rows(table, try_clock(table.storage))
     assert (row.instant, row.state) == (beat.name, "expired" if expired else "live")
-    assert judge(version).heartbeat_expired(base, beat.name, rule.interval_ms, rule.misses) is expired
+    assert judge(version).heartbeat_expired(base, beat.name, HUDIS_OWN.interval_ms, HUDIS_OWN.misses) is expired
 
 
 def drop_type(folder: Path) -> None:

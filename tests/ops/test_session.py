@@ -12,7 +12,6 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.session import Silent
-from hudictl.table.heartbeats import HeartbeatRule
 from hudictl.table.metadata_table import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -199,7 +198,7 @@ def test_no_orphan_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -
 def test_no_heartbeat_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_part")
     beat = put(copy.meta / ".heartbeat" / "20201121000000000")
-    plan = litter.plan_heartbeat_deletion(session(copy.table), beat.name, HeartbeatRule())
+    plan = litter.plan_heartbeat_deletion(session(copy.table), beat.name)
     in_the_middle(monkeypatch, "hudictl.ops.litter.plan_heartbeat_deletion", lambda: take_over(copy))
     stops(lambda: litter.delete_heartbeat(session(copy.table), plan))
     assert beat.exists()

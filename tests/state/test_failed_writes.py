@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from hudictl.errors import Unreadable
 from hudictl.state import failed_writes
 from hudictl.state.failed_writes import PendingWrite, pending_writes
 from hudictl.table import heartbeats
+from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.clock import StorageClock
-from hudictl.table.heartbeats import Heartbeat, HeartbeatRule
+from hudictl.table.heartbeats import Heartbeat
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
@@ -26,7 +28,7 @@ HOST_CLOCK = StorageClock(0, 0)
 def rows(copy: Copy, rule: HeartbeatRule | None = None, idle_ms: int = IDLE_MS) -> list[PendingWrite]:
     """The rows, from which nothing has changed on storage."""
     before = tree(copy.path)
-    found = pending_writes(copy.table, rule or HeartbeatRule(), idle_ms, HOST_CLOCK)
+    found = pending_writes(replace(copy, rule=rule or copy.rule).table, idle_ms, HOST_CLOCK)
     assert tree(copy.path) == before
     return found
 
@@ -91,8 +93,8 @@ def test_the_rule_is_the_writers(unpack: Unpack) -> None:
     moment = time.time() - 10
     os.utime(beat, (moment, moment))
     assert only(copy).verdict == "running"
-    assert only(copy, HeartbeatRule(1_000, 2)).verdict == "failed"
-    assert only(copy, HeartbeatRule(1_000, 60)).verdict == "running"
+    assert only(copy, HeartbeatRule(1_000, 2, False)).verdict == "failed"
+    assert only(copy, HeartbeatRule(1_000, 60, False)).verdict == "running"
 
 
 @pytest.mark.parametrize("skew_ms", [-3_600_000, 3_600_000])
@@ -102,13 +104,13 @@ def test_ages_are_by_the_storages_clock(unpack: Unpack, skew_ms: int) -> None:
     beat = put(copy.meta / ".heartbeat" / pending_time(copy), old=False)
     moment = time.time() + skew_ms / 1000
     os.utime(beat, (moment, moment))
-    (row,) = pending_writes(copy.table, HeartbeatRule(), IDLE_MS, StorageClock(skew_ms, 20))
+    (row,) = pending_writes(copy.table, IDLE_MS, StorageClock(skew_ms, 20))
     assert row.verdict == "running"
     assert row.heartbeat_age_ms is not None
     assert 0 <= row.heartbeat_age_ms < 30_000
     moment -= 300
     os.utime(beat, (moment, moment))
-    (row,) = pending_writes(copy.table, HeartbeatRule(), IDLE_MS, StorageClock(skew_ms, 20))
+    (row,) = pending_writes(copy.table, IDLE_MS, StorageClock(skew_ms, 20))
     assert row.verdict == "failed"
 
 
@@ -239,14 +241,14 @@ def test_a_write_that_completes_while_it_is_looked_at_is_in_no_row(
     instant = pending_time(copy)
     real = heartbeats.list_heartbeats
 
-    def completes(table: Table, now_ms: int, rule: HeartbeatRule) -> list[Heartbeat]:
+    def completes(table: Table, now_ms: int) -> list[Heartbeat]:
         name = f"{instant}.deltacommit" if version == "v6" else f"{instant}_{NEW}.deltacommit"
         copy.write(name, b"{}")
         (copy.meta / ".heartbeat" / instant).unlink()
-        return real(table, now_ms, rule)
+        return real(table, now_ms)
 
     monkeypatch.setattr("hudictl.state.failed_writes.list_heartbeats", completes)
-    assert pending_writes(copy.table, HeartbeatRule(), IDLE_MS, None) == []
+    assert pending_writes(copy.table, IDLE_MS, None) == []
 
 
 def test_a_writer_that_beats_again_while_it_is_looked_at_is_running(
@@ -262,7 +264,7 @@ def test_a_writer_that_beats_again_while_it_is_looked_at_is_running(
         return sweep(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(failed_writes, "sweep", slow)
-    (row,) = pending_writes(copy.table, HeartbeatRule(), IDLE_MS, HOST_CLOCK)
+    (row,) = pending_writes(copy.table, IDLE_MS, HOST_CLOCK)
     assert row.verdict == "running"
 
 

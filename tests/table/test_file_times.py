@@ -53,7 +53,8 @@ def test_times_of_writers_are_believed_in_every_zone(
     assert judged(requests, quarters * 15) is None
 
 
-@given(st.integers(4, 40), st.integers(60, 86400), st.integers(1, 400), st.randoms(use_true_random=False))
+# Of four in three minutes, a day later to the minute, two may look right by chance.
+@given(st.integers(5, 40), st.integers(60, 86400), st.integers(1, 400), st.randoms(use_true_random=False))
 def test_a_copy_of_one_moment_is_seen(count: int, gap_s: int, days: int, chance: random.Random) -> None:
     """In any order, within a minute, days later."""
     moments = [NOON + timedelta(seconds=gap_s * number) for number in range(count)]

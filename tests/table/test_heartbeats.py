@@ -3,14 +3,17 @@
 import os
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.clock import host_now_ms
-from hudictl.table.heartbeats import HeartbeatRule, beating, heartbeat_path, list_heartbeats
+from hudictl.table.heartbeats import beating, heartbeat_path, list_heartbeats
 from tests import support
+from tests.helpers import HUDIS_OWN
 from tests.table.conftest import Real, Small, base_of, put
 
 T1, T2 = "20261121000001000", "20261121000002000"
@@ -22,7 +25,7 @@ BEAT_MS = 1_000_000_000_001
 )
 def test_age_decides(small: Small, age_ms: int, live: bool) -> None:
     """Hudi's default of two missed minutes, and the file system's tick; a beat in the future is alive."""
-    table = small(9)
+    table = replace(small(9), heartbeat_rule=HUDIS_OWN)
     os.utime(put(table, heartbeat_path(T1)), ns=(0, BEAT_MS * 10**6))
     (beat,) = list_heartbeats(table, BEAT_MS + age_ms)
     assert (beat.time, beat.modified_ms, beat.age_ms, beat.live) == (T1, BEAT_MS, age_ms, live)
@@ -32,14 +35,27 @@ def test_age_decides(small: Small, age_ms: int, live: bool) -> None:
 def test_the_rule_is_the_writers(small: Small, age_ms: int, live: bool) -> None:
     table = small(9)
     os.utime(put(table, heartbeat_path(T1)), ns=(0, BEAT_MS * 10**6))
-    (beat,) = list_heartbeats(table, BEAT_MS + age_ms, HeartbeatRule(2_000, 3))
-    assert beat.live is live
+    (beat,) = list_heartbeats(replace(table, heartbeat_rule=HeartbeatRule(2_000, 3, False)), BEAT_MS + age_ms)
+    assert (beat.live, beat.doubtful) == (live, False)
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "live", "doubtful"),
+    [(120_010, True, False), (120_011, True, True), (3_600_010, True, True), (3_600_011, False, False)],
+)
+def test_a_young_beat_proves_no_death_where_the_writers_settings_are_not_known(
+    small: Small, age_ms: int, live: bool, doubtful: bool
+) -> None:
+    table = small(9)
+    os.utime(put(table, heartbeat_path(T1)), ns=(0, BEAT_MS * 10**6))
+    (beat,) = list_heartbeats(table, BEAT_MS + age_ms)
+    assert (beat.live, beat.doubtful) == (live, doubtful)
 
 
 @pytest.mark.parametrize(("age_ms", "live"), [(120_999, True), (121_000, False)])
 def test_a_store_that_tells_whole_seconds(small: Small, age_ms: int, live: bool) -> None:
     """The beat may be almost a second younger than it looks, and what may live does."""
-    table = small(9)
+    table = replace(small(9), heartbeat_rule=HUDIS_OWN)
     os.utime(put(table, heartbeat_path(T1)), ns=(0, 1_000_000 * 10**9))
     (beat,) = list_heartbeats(table, 1_000_000_000 + age_ms)
     assert beat.live is live

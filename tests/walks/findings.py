@@ -23,6 +23,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "stale-markers": "of a writer or a rollback that died, and that was ended by another",
         "metadata-table-unlisted": "of a writer that died while it made one",
         "properties-backup": "of a hudictl that died while it changed them; their next change clears it",
+        "lock-held": "of a writer that died while it held it",
         "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
     },
     FAILURE: {"failed-write": "Hudi gave its own step up in the middle, and left that pending"},
@@ -34,6 +35,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "savepoint-protects-too-little": "Hudi makes a savepoint without its partition",
         "partition-without-metafile": "its file is lost",
         "savepoint-broken": "what it lacks is that file",
+        "metadata-table-behind": "a metadata table that Hudi makes anew does not list its partition",
     },
     "copied_without_times": {"times-not-kept": "they are the copy's"},
     "other_version": {

@@ -71,8 +71,10 @@ def restore(probe: Probe, target: str = "") -> None:
         by_default = "completion" if table.version == "v9" else "requested"
         _refused_rightly(probe, target, later(timeline, target, by_default), _hudi_restores)
         return
-    removed = later(timeline, target, plan.result["rule"])
-    _change(probe, words, removed, f"{target} restored by {plan.result['rule']}", finish=lambda: _finish(probe, target))
+    # It is restored already, and there are leftovers of that alone: then the plan has no rule.
+    by = plan.result.get("rule")
+    removed = later(timeline, target, by) if by else frozenset()
+    _change(probe, words, removed, f"{target} restored by {by}", finish=lambda: _finish(probe, target))
 
 
 def rollback(probe: Probe, target: str = "") -> None:

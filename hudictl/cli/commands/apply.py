@@ -9,17 +9,9 @@ import click
 
 from hudictl.cli.change import Change, run_change
 from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    lock_options,
-    no_lock_option,
-    optional_table_options,
-    single_operator_option,
-)
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import heartbeat_values, lock_options, no_lock_option, single_operator_option
 from hudictl.errors import NotFound, Unreadable, UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +88,7 @@ def kinds() -> "Mapping[Kind, Saved]":
 @engine_options
 @single_operator_option
 @lock_options
+@heartbeat_values
 @no_lock_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
     """Execute the saved plan in FILE (- for standard input), without asking.
@@ -114,7 +107,8 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         refuse_another_place(saved)
         _refuse_another(common, saved.table)
     zone = common.given_timezone or saved.timezone
-    common = replace(common, uri=common.uri or saved.table, given_timezone=zone)
+    rule = saved.heartbeat_rule if common.rule is None or common.rule.assumed else common.rule
+    common = replace(common, uri=common.uri or saved.table, given_timezone=zone, rule=rule)
     agreed = ChangeOptions(plan=False, yes=True, single_operator=single_operator)
     run_change(
         kind.change(saved, options),

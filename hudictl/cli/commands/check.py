@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.many_tables import many_tables_options, settings_of_table
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, settings_options
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings, HudictlError, UsageError
 from hudictl.render.nagios import NAGIOS
 
@@ -123,6 +124,7 @@ def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened |
     """A table, and the settings of its writers, by its whole URI, which is the same whether it can be opened or not."""
     from hudictl.formats.layouts import SCRATCH
     from hudictl.storage import open_storage
+    from hudictl.table.beat_rule import heartbeat_rule
     from hudictl.table.table import table_at
 
     uri = options.uri
@@ -130,7 +132,7 @@ def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened |
         storage = open_storage(uri, SCRATCH, options.storage_options)
         uri = storage.uri
         own = replace(settings, given=settings_of_table(options, settings.given))
-        return uri, (table_at(storage, options.timezone), own)
+        return uri, (table_at(storage, options.timezone, heartbeat_rule(own.given)), own)
     except HudictlError as error:
         return uri, error
 

@@ -13,13 +13,13 @@ from hudictl.cli.options import (
     TableOptions,
     common_options,
     engine_options,
-    lock_options,
     table_option,
 )
 from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import lock_options
 from hudictl.errors import Findings, StorageFailed, UsageError
 from hudictl.phrases import count_of
 

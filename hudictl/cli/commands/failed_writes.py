@@ -13,20 +13,18 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     accept_lost_option,
-    change_options,
     engine_options,
-    heartbeat_options,
     idle_option,
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import Outcome, show_rows
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
     from hudictl.state.failed_writes import PendingWrite
-    from hudictl.table.heartbeats import HeartbeatRule
 
 # What eyes find in the reason, or in --output json.
 _HIDDEN = (
@@ -49,10 +47,10 @@ def failed_writes() -> None:
 
 
 @failed_writes.command("list")
-@heartbeat_options
 @idle_option
 @table_options
-def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
+@heartbeat_options
+def list_(common: TableOptions, idle_ms: int) -> None:
     """List the pending writes, oldest first, with a verdict: running, failed or unknown.
 
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
@@ -66,7 +64,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
 
     table = common.open()
     clock = try_clock(table.storage)
-    rows = pending_writes(table, rule, idle_ms, clock)
+    rows = pending_writes(table, idle_ms, clock)
     reasons = [] if common.json else [_in_words(row) for row in rows]
     services = [
         f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
@@ -86,7 +84,6 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 if a write was not rolled back because its state is unknown.")
 @accept_lost_option
-@heartbeat_options
 @keeping_options
 @pace_options
 @table_options
@@ -96,7 +93,6 @@ def clean(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    rule: "HeartbeatRule",
     pace: Pace,
     keeping: Keeping,
     policy: str,
@@ -114,7 +110,7 @@ def clean(
 
     with session(common, change) as opened:
         table = opened.table
-        options = rollback_options(rule, pace, keeping, accept_lost_instants=accept_lost_instants)
+        options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
         choice = choose_failed(opened, policy, options, try_clock(table.storage))
     left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
     for entry in choice.waiting:

@@ -6,16 +6,16 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants
-from hudictl.cli.options import ChangeOptions, TableOptions, change_options, heartbeat_options, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.phrases import seconds
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
     from hudictl.ops.litter import HeartbeatDeletion
     from hudictl.render.text import Console
-    from hudictl.table.heartbeats import HeartbeatRule
 
 
 @click.group(cls=StrictGroup)
@@ -24,9 +24,9 @@ def heartbeat() -> None:
 
 
 @heartbeat.command("list")
-@heartbeat_options
 @table_options
-def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
+@heartbeat_options
+def list_(common: TableOptions) -> None:
     """List the heartbeats by instant: live, expired, or stale (its instant is completed or removed).
 
     The age of a heartbeat is measured with the storage's clock (the time of a temporary file). Only writers with lazy
@@ -34,26 +34,28 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
     compactions also have heartbeats.
     """
     from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
+    from hudictl.table.beat_rule import ASSUMED_SENTENCE
     from hudictl.table.clock import clock_sentence, try_clock
 
     table = common.open()
     clock = try_clock(table.storage)
-    rows = heartbeat_rows(table, rule, clock)
+    rows = heartbeat_rows(table, clock)
     notes = [clock_sentence(clock)]
+    if table.heartbeat_rule.assumed:
+        notes.append(ASSUMED_SENTENCE)
     show_rows(common, "heartbeat list", table.uri, rows, HeartbeatRow, "no heartbeats", notes=notes)
 
 
 @heartbeat.command()
 @click.argument("instant", shell_complete=instants())
-@heartbeat_options
 @table_options
 @change_options
-def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", instant: str) -> None:
+def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Delete an expired or stale heartbeat. A live heartbeat is not deleted (exit code 12)."""
-    run_change(_delete_change(instant, rule), common, change)
+    run_change(_delete_change(instant), common, change)
 
 
-def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDeletion, None]":
+def _delete_change(instant: str) -> "Change[HeartbeatDeletion, None]":
     from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -72,7 +74,7 @@ def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDele
 
     return Change(
         name="heartbeat delete",
-        plan=lambda session: plan_heartbeat_deletion(session, instant, rule),
+        plan=lambda session: plan_heartbeat_deletion(session, instant),
         nothing=lambda plan: None if plan.heartbeat else f"there is no heartbeat of {instant}: nothing to do",
         nothing_json=lambda _plan: None,
         nothing_noted=True,

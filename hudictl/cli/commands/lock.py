@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.options import ChangeOptions, TableOptions, change_options, lock_options, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options, lock_options
 from hudictl.phrases import span
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants
-from hudictl.cli.options import ChangeOptions, TableOptions, change_options, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:

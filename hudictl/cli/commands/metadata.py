@@ -11,7 +11,6 @@ from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
-    change_options,
     engine_options,
     idle_option,
     table_options,
@@ -20,6 +19,7 @@ from hudictl.cli.options import (
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows, show_stream
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:

@@ -7,18 +7,11 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    change_options,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 
 if TYPE_CHECKING:
     from hudictl.ops.orphans import OrphanOptions, OrphanPlan, OrphanResult

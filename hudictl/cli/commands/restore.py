@@ -15,12 +15,12 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     accept_lost_option,
-    change_options,
     engine_options,
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.phrases import first_few
 

@@ -9,24 +9,16 @@ from hudictl.cli.change import change_in, execute, run_change, session
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    change_options,
-    engine_options,
-    heartbeat_options,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, table_options
 from hudictl.cli.show import PLANNED, outcome_of, show_result
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import change_options
 from hudictl.errors import Incomplete, Refused, UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.session import Session
     from hudictl.state.facts import Signs
     from hudictl.state.pending import PendingRestore, RollbacksToEnd
-    from hudictl.table.heartbeats import HeartbeatRule
 
 
 @click.command(cls=StrictCommand)
@@ -42,7 +34,6 @@ if TYPE_CHECKING:
 )
 @click.option("--with-later-writes", is_flag=True, help="Also remove writes that appeared after the restore began.")
 @restore_options
-@heartbeat_options
 @table_options
 @engine_options
 @change_options
@@ -50,7 +41,6 @@ def resume(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    rule: "HeartbeatRule",
     how: How,
     withdraw: bool,
     accept_loss: bool,
@@ -76,7 +66,7 @@ def resume(
         run_change(withdrawal_change(idle_ms), common, change, engine_options)
         return
     with session(common, change) as opened:
-        signs = read_signs(opened.table, rule)
+        signs = read_signs(opened.table)
         if not signs.planned_restores:
             pending = rollbacks_to_end(opened.table, signs.live_rollbacks, discard=how.discard_rollbacks)
             waiting = bool(pending.finish or pending.unwanted)
@@ -97,7 +87,7 @@ def resume(
             change.end_plan()
         pending = replace(pending, unwanted=())
     if pending.finish:
-        rollbacks = rollback_options(rule, how.pace, how.keeping)
+        rollbacks = rollback_options(how.pace, how.keeping)
         targets = [(time, rollbacks) for time in pending.finish]
         run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
     if pending.unwanted and not (pending.finish and change.plan):

@@ -15,14 +15,13 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     accept_lost_option,
-    change_options,
     engine_options,
-    heartbeat_options,
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
 from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
 from hudictl.phrases import first_few
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
     from hudictl.ops.rollback.run import RollbackResult
     from hudictl.ops.rollback.service import ServiceOptions, ServiceRemoval
-    from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
 
 
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     help="Keep the plan of a pending compaction or clustering: the instant goes back to requested.",
 )
 @accept_lost_option
-@heartbeat_options
 @keeping_options
 @pace_options
 @table_options
@@ -53,7 +50,6 @@ def rollback(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    rule: "HeartbeatRule",
     pace: Pace,
     keeping: Keeping,
     instant: str,
@@ -72,16 +68,16 @@ def rollback(
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
         run_change(change_of_service, common, change, engine_options, table=table)
         return
-    options = rollback_options(rule, pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
+    options = rollback_options(pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options, table=table)
 
 
-def rollback_options(rule: "HeartbeatRule", pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOptions":
+def rollback_options(pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOptions":
     """The options of a rollback, as the operator has given them."""
     from hudictl.ops.rollback.plan import RollbackOptions
 
     given = {**asdict(pace), **asdict(keeping)}
-    return RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **given, **more)
+    return RollbackOptions(**given, **more)
 
 
 def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":

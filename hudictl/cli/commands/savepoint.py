@@ -11,13 +11,13 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     accept_lost_option,
-    change_options,
     engine_options,
     idle_option,
     table_options,
 )
 from hudictl.cli.show import show_result, show_rows
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings
 from hudictl.phrases import command_of
 

@@ -9,6 +9,7 @@ from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import heartbeat_options
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -22,6 +23,7 @@ def table() -> None:
 
 @table.command()
 @table_options
+@heartbeat_options
 def show(common: TableOptions) -> None:
     """Show the state of the table, and whether a writer can open it."""
     from hudictl.render.json import envelope

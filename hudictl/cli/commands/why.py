@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import TableOptions, idle_option, settings_options, table_options
+from hudictl.cli.options import TableOptions, idle_option, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings
 
 if TYPE_CHECKING:

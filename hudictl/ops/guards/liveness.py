@@ -10,6 +10,7 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import is_own
 from hudictl.state.unfinished import restore_quiet_ms
 from hudictl.state.writers import find_traces, read_marked
+from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.locks.config import Locking, lock_config
 from hudictl.table.locks.kinds import PREFIX, STORAGE, FileLock, StorageLock, works_in_storage
 from hudictl.table.locks.sign import LockSign
@@ -48,8 +49,9 @@ def no_live_heartbeat(signs: Signs, instants: Iterable[Instant]) -> None:
         beat = signs.beats.get(instant.time)
         if instant.pending and beat is not None and beat.live:
             raise Conflict(
-                f"{instant}: its writer is alive; its last heartbeat was {seconds(beat.age_ms)} ago",
-                hint="stop all writers and table services of the table first",
+                f"{instant}: its writer {'may be' if beat.doubtful else 'is'} alive; its last heartbeat was "
+                f"{seconds(beat.age_ms)} ago",
+                hint=HOW_TO_SAY if beat.doubtful else "stop all writers and table services of the table first",
                 instant=instant.time,
             )
 

@@ -11,6 +11,7 @@ from hudictl.state.facts import Facts, Signs
 from hudictl.state.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.services import logs_of_later_writes, service_groups, service_of
 from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
+from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -180,12 +181,16 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
         planned: the names on the timeline at planning: a pending write with other files since then is alive, too.
     """
     pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time != target]
-    live = {beat.time for beat in signs.heartbeats if beat.live}
+    live = {beat.time: beat for beat in signs.heartbeats if beat.live}
     others = [entry.time for entry in pending if entry.time in live or any(n not in planned for n in entry.names)]
     if others:
+        doubtful = others[0] in live and live[others[0]].doubtful
         raise Conflict(
-            f"this rollback must take the metadata table out of use, but the write {others[0]} is running",
-            hint="stop all writers, or wait until they have ended; then run the command again",
+            f"this rollback must take the metadata table out of use, but the write {others[0]} "
+            f"{'may be running' if doubtful else 'is running'}",
+            hint=HOW_TO_SAY
+            if doubtful
+            else "stop all writers, or wait until they have ended; then run the command again",
             instants=others,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import PENDING_ONLY, Instant
+from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Signs
@@ -71,11 +71,14 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
         )
 
 
-def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
-    """Raises Refused: a rollback of an instant that the restore keeps is pending, and is not discarded."""
+def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], ended: Collection[str]) -> None:
+    """Raises Refused: a rollback of an instant that the restore keeps is pending, and not one that it ends."""
     for rollback in foreign_rollbacks(signs.live_rollbacks, removed):
-        if rollback.instant.time not in discarded:
-            of = f"{rollback.target}, which the restore keeps" if rollback.target else "an unknown instant"
+        if rollback.instant.time not in ended:
+            of = rollback.target or "an unknown instant"
+            if rollback.target:
+                there = signs.timeline.find(rollback.target, *WRITE_ACTIONS)
+                of += ", which the restore keeps" if there else ", which is no longer on the timeline"
             why = "" if rollback.target else ": its plan cannot be read"
             raise Refused(
                 f"{rollback.instant} is pending; it rolls back {of}{why}",

@@ -133,7 +133,8 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     guards.not_moved(signs.timeline, plan.timeline)
     restores_to(signs.planned_restores, plan.target)
     removed = {removal.time: removal.instant for removal in plan.removals}
-    check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)
+    ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
+    check_signs(session, signs, plan.target, removed, plan.options, ended)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
     if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, plan.metadata_table)

@@ -79,8 +79,10 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
 
     for rule, removed in _ways(table, signs, target, pending, options):
         guards.covered(signs, others, target, removed)
-        foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
-        check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
+        own = _half_removed(signs, target, pending)
+        others_rollbacks = foreign_rollbacks(signs.live_rollbacks, removed)
+        foreign = [entry for entry in others_rollbacks if options.discard_rollbacks and entry.instant.time not in own]
+        check_signs(session, signs, target, removed, options, own.union(entry.instant.time for entry in foreign))
         # A restore that has begun keeps its time, whatever the clock shows.
         if pending is None and (removed or foreign or found):
             # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
@@ -95,9 +97,15 @@ def check_signs(
     target: str,
     removed: Mapping[str, Instant | None],
     options: RestoreOptions,
-    discarded: Collection[str],
+    ended: Collection[str],
 ) -> None:
-    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
+    """The guards that need no listing of data files; they run again under the claim.
+
+    Args:
+        ended: the pending rollbacks that the restore removes or discards.
+
+    Raises as ``plan_restore``.
+    """
     table = session.table
     find_commit(table, signs.timeline, target)
     known_timeline(signs.timeline)
@@ -106,8 +114,18 @@ def check_signs(
     liveness.no_lock_in_use(table, signs, session.locking)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
-    guards.no_foreign_rollback(table, signs, removed, discarded)
+    guards.no_foreign_rollback(table, signs, removed, ended)
     guards.nothing_archived_after(table, target)
+
+
+def _half_removed(signs: Signs, target: str, pending: PendingRestore | None) -> set[str]:
+    """The rollbacks that look pending because the restore has removed them in part. When it began, no other rollback
+    was pending; the targets of those that had ended were gone."""
+    if pending is None:
+        return set()
+    gone = [entry for entry in signs.live_rollbacks if target < entry.instant.time < pending.instant.time]
+    times = {instant.time for instant in signs.timeline.writes()}
+    return {entry.instant.time for entry in gone if entry.target is not None and entry.target not in times}
 
 
 def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:

@@ -98,7 +98,7 @@ def execute_rollbacks(session: Session, plans: Sequence[RollbackPlan]) -> Sequen
 def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> Run:
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
-    signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))
+    signs = read_signs(table, measure_clock(table.storage))
     for plan in plans:
         _not_changed(signs, plan)
     check_around(session, signs)
@@ -148,7 +148,7 @@ def _rollback(run: Run) -> Sequence[RollbackResult]:
         uncommit_hashing_metadata(table, one.plan.hashing)
     run = _begin(run)
 
-    with beating(table, run.times, min(BEAT_SECONDS, run.options.interval_ms / 1000)):
+    with beating(table, run.times, min(BEAT_SECONDS, table.heartbeat_rule.interval_ms / 1000)):
         _side_lines(run, _enter(run, Phase.PREPARE))
 
         _enter(run, Phase.UNPUBLISH_ONE)
@@ -295,7 +295,7 @@ def _begin(run: Run) -> Run:
 
 
 def _signs(run: Run, clock: StorageClock | None = None) -> Signs:
-    return read_signs(run.table, run.options.rule, clock, run.signs)
+    return read_signs(run.table, clock, run.signs)
 
 
 def _settle(run: Run) -> Signs:
@@ -323,14 +323,14 @@ def _wait(run: Run) -> None:
 
     Raises Interrupted; Conflict: the writer was active.
     """
-    options = run.options
+    rule = run.table.heartbeat_rule
     signs = _signs(run)
     for one in run.each:
         _check_silence(run.table, signs, one.plan)
     pending = {one.plan.target for one in run.each if not one.plan.completed}
     beats = [beat for beat in signs.heartbeats if beat.time in pending]
-    late_ms = max((options.rule.limit_ms + options.interval_ms - beat.age_ms for beat in beats), default=0)
-    left = max(options.settle_s, late_ms / 1000)
+    late_ms = max((rule.limit_ms + rule.interval_ms - beat.age_ms for beat in beats), default=0)
+    left = max(run.options.settle_s, late_ms / 1000)
     while left > 0:
         time.sleep(min(1.0, left))
         run.monitor.check()

@@ -61,15 +61,16 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     """
     table = session.table
     writable_table(table, session.locking)
-    rows = pending_writes(table, options.rule, options.idle_ms, clock)
+    rows = pending_writes(table, options.idle_ms, clock)
     running = [row for row in rows if row.heartbeat == "live"]
-    if policy == EAGER and running:
+    alive = running or [row for row in rows if row.heartbeat == "unknown"]
+    if policy == EAGER and alive:
         raise Conflict(
-            f"the writer of {running[0].instant} is alive: its heartbeat is live",
+            f"the writer of {alive[0].instant} {'is' if running else 'may be'} alive: it has a heartbeat",
             hint="the writers of this table use heartbeats: use --policy lazy",
-            instant=running[0].instant,
+            instant=alive[0].instant,
         )
-    signs = read_signs(table, options.rule, clock)
+    signs = read_signs(table, clock)
     unfinished = find_unfinished(table, signs, options.idle_ms)
     if signs.restores:
         return Choice((), (), tuple(unfinished))

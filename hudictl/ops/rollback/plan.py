@@ -26,7 +26,6 @@ from hudictl.state.needed import Case
 from hudictl.state.weigh import Needed
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.hashing_metadata import HashingFile
-from hudictl.table.heartbeats import DEFAULT_RULE, HeartbeatRule
 from hudictl.table.locks.config import LockConfig
 
 
@@ -52,25 +51,19 @@ class RollbackOptions:
     """The options of a rollback.
 
     ``keep_plan``: a pending compaction or clustering becomes requested again. ``idle_ms``: a pending write without
-    heartbeat counts as dead after this time without activity. ``interval_ms`` and ``misses``: see ``HeartbeatRule``.
+    heartbeat counts as dead after this time without activity.
     ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
     The others are as in ``RestoreOptions``.
     """
 
     keep_plan: bool = False
     idle_ms: int = DEFAULT_IDLE_MS
-    interval_ms: int = DEFAULT_RULE.interval_ms
-    misses: int = DEFAULT_RULE.misses
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
     accept_lost_instants: bool = False
-
-    @property
-    def rule(self) -> HeartbeatRule:
-        return HeartbeatRule(self.interval_ms, self.misses)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     """
     table, options = session.table, options or RollbackOptions()
     writable_table(table, session.locking)
-    signs = read_signs(table, options.rule)
+    signs = read_signs(table)
 
     stored = stored_rollbacks(signs, target)
     instant = find_target(table, signs.timeline, target, [entry for entry, _ in stored])

@@ -53,7 +53,7 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
         # Their blocks take the metadata table out of use.
         return ()
     options = dict(targets)
-    signs = read_signs(table, next(iter(options.values())).rule)
+    signs = read_signs(table)
     check_around(session, signs)
     chosen = _plain(table, signs, options)
     if len(chosen) < 2:

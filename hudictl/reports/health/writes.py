@@ -34,7 +34,7 @@ def markers(look: Look) -> Iterator[Finding]:
 def heartbeats(look: Look) -> Iterator[Finding]:
     """Heartbeats of instants that are not pending."""
     for beat in look.facts.signs.heartbeats:
-        if beat.time not in _pending(look) and not beat.live:
+        if beat.time not in _pending(look) and (beat.doubtful or not beat.live):
             meaning = (
                 f"a heartbeat ({seconds(beat.age_ms)} old) of an instant that is not pending: it is no longer used"
             )

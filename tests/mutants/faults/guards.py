@@ -265,7 +265,7 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        "        if rollback.instant.time not in discarded:\n",
+        "        if rollback.instant.time not in ended:\n",
         "        if rollback.target and rollback.instant.time not in discarded:\n",
         "a restore goes on beside a rollback whose plan cannot be read",
         tests=("ops/restore/test_planning.py::test_a_pending_rollback_without_readable_plan_is_in_the_way",),

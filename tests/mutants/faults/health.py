@@ -68,7 +68,7 @@ FAULTS = (
     ),
     Fault(
         WRITES,
-        "if beat.time not in _pending(look) and not beat.live:",
+        "if beat.time not in _pending(look) and (beat.doubtful or not beat.live):",
         "if beat.time not in _pending(look):",
         "the heartbeat of a writer that has just ended is told to delete",
         ("reports/health/test_check.py::test_markers_and_heartbeats_of_instants_that_are_not_pending",),

@@ -215,7 +215,7 @@ FAULTS = (
     ),
     Fault(
         FINGERPRINT,
-        "for key in (*saved, *now) if key != PLACE]",
+        "for key in (*saved, *now) if key not in OF_THE_OPERATOR]",
         "for key in saved if key != PLACE]",
         "a saved plan is applied although an instant came in that it does not name",
         tests=("ops/restore/test_fingerprint.py::test_the_first_of_many_are_named_and_the_rest_counted",),
@@ -257,7 +257,7 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "for key, value in entry.items() if key != PLACE}",
+        "for key, value in entry.items() if key not in OF_THE_OPERATOR}",
         "for key, value in entry.items()}",
         "a restore that a saved plan has begun is not known as its own after the table was moved",
         tests=("cli/test_apply.py::test_a_plan_is_known_as_applied_after_the_table_was_moved",),

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 OPTIONS = "cli/options.py"
+WRITERS = "cli/writers_options.py"
 PROFILES = "cli/profiles.py"
 APPLY = "cli/commands/apply.py"
 PROBE = "table/probe.py"
@@ -12,14 +13,14 @@ SECRETS = "cli/test_secrets.py"
 
 FAULTS = (
     Fault(
-        OPTIONS,
+        WRITERS,
         "        locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)\n",
         "        locking = Locking(given, lock_timeout, no_lock)\n",
         "a change runs without the lock that its table's profile keeps",
         (f"{TESTS}::test_the_lock_of_the_profile_is_taken",),
     ),
     Fault(
-        OPTIONS,
+        WRITERS,
         "        locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)\n",
         "        locking = Locking(given | kept, lock_timeout, no_lock)\n",
         "the profile wins over the lock settings of the command line",

@@ -63,7 +63,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("    check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)\n"),
+        ("    check_signs(session, signs, plan.target, removed, plan.options, ended)\n"),
         "",
         "the guards are not asked again under the claim",
         ("ops/restore/test_second_looks.py",),

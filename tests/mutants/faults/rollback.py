@@ -69,8 +69,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "options.rule.limit_ms + options.interval_ms - beat.age_ms",
-        "options.rule.limit_ms - beat.age_ms",
+        "rule.limit_ms + rule.interval_ms - beat.age_ms",
+        "rule.limit_ms - beat.age_ms",
         "a writer that beats some seconds too late is rolled back while it works",
         tests=("ops/rollback/test_looks.py::test_a_writer_that_beats_some_seconds_late",),
     ),
@@ -302,7 +302,7 @@ FAULTS = (
     ),
     Fault(
         FAILED,
-        "    if policy == EAGER and running:\n",
+        "    if policy == EAGER and alive:\n",
         "    if policy != EAGER and running:\n",
         "the writes of a table with several writers are rolled back as if it had one",
         tests=("ops/rollback/test_failed.py::test_eager_beside_a_live_heartbeat",),

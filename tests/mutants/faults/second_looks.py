@@ -181,8 +181,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))\n",
-        "    signs = read_signs(table, plans[0].options.rule)\n",
+        "    signs = read_signs(table, measure_clock(table.storage))\n",
+        "    signs = read_signs(table)\n",
         "heartbeats are judged by this host's clock, which may be ahead",
         tests=("ops/rollback/test_looks.py::test_heartbeats_are_judged_by_the_storages_clock",),
     ),
@@ -216,7 +216,7 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         RESTORE,
-        "    check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)\n",
+        "    check_signs(session, signs, plan.target, removed, plan.options, ended)\n",
         "",
         "a lock that came since planning is not met by a restore",
         tests=("ops/restore/test_resume.py::test_scratch_is_empty_after_a_refusal_under_the_claim",),

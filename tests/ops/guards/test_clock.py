@@ -16,7 +16,6 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.table.heartbeats import DEFAULT_RULE
 from hudictl.table.table import open_table
 from tests.fixtures import Unpack
 from tests.helpers import OWN, attempt, host_in, plan, put, rollback_of, session, tree, without_zone, written_in
@@ -49,7 +48,7 @@ def test_a_command_in_another_zone_than_the_writers_is_refused(unpack: Unpack, v
         lambda: plan_deletion(working, target),
         lambda: plan_orphan_deletion(working, OrphanOptions()),
         lambda: plan_discard(working, 0),
-        lambda: plan_heartbeat_deletion(working, target, DEFAULT_RULE),
+        lambda: plan_heartbeat_deletion(working, target),
         lambda: plan_marker_deletion(working, target),
     ):
         error = refusal(act, zone, "UTC+00:00")

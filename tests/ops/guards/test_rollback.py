@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from hudictl.formats.clean import decode_plan
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.timeline import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
@@ -219,8 +221,9 @@ def test_a_heartbeat_is_judged_by_the_interval_that_is_asked_for(unpack: Unpack)
     moment = time.time() - 200
     os.utime(beat, (moment, moment))
     assert rollback_of(copy, target).target == target
-    refused(copy, target, 12, target, RollbackOptions(interval_ms=200_000))
-    refused(copy, target, 12, target, RollbackOptions(misses=10))
+    refused(replace(copy, rule=HeartbeatRule(200_000, 2, False)), target, 12, target)
+    refused(replace(copy, rule=HeartbeatRule(60_000, 10, False)), target, 12, target)
+    refused(replace(copy, rule=ASSUMED), target, 12, target, hint="--interval")
 
 
 @VERSIONS

@@ -12,9 +12,11 @@ import pytest
 
 from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
+from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import read_blocks
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan, RollbackRequest
 from hudictl.ops.restore import execute
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
@@ -35,6 +37,7 @@ from tests.helpers import (
     put,
     required,
     restore,
+    roll_back,
     rollback_plan,
     savepoint,
     tree,
@@ -447,3 +450,41 @@ def test_a_partition_that_only_an_unpublished_instant_names(unpack: Unpack, vers
     assert f"bare/{name}" in {row.path for row in plan(copy, target).files}
     restore(copy, target)
     assert f"bare/{name}" not in copy.data()
+
+
+@pytest.mark.parametrize("discard", [False, True])
+@pytest.mark.parametrize("left", ["inflight", "requested"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_it_dies_while_it_removes_a_rollback_that_had_ended(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, left: str, discard: bool
+) -> None:
+    """What is left of that rollback looks pending, of an instant that the restore does not name: it is its own work."""
+    copy = unpack(version, "cow_part")
+    roll_back(copy, copy.commits[-1])
+    (rollback,) = load_timeline(copy.table).having("rollback")
+    target = copy.commits[-3]
+    with monkeypatch.context() as patch:
+        FailDeletion(f"{rollback.time}.rollback.{left}").install(patch)
+        with pytest.raises(StorageFailed):
+            restore(copy, target, options=RestoreOptions(to_instant=True))
+    (pending,) = load_timeline(copy.table).having("rollback")
+    assert (pending.time, pending.pending) == (rollback.time, True)
+    restore(copy, target, options=RestoreOptions(to_instant=True, discard_rollbacks=discard))
+    assert_ended(copy, target)
+
+
+def test_a_rollback_of_a_kept_commit_that_comes_in_is_still_refused(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the restore is pending; its target is there, and the restore keeps it."""
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[-3]
+    with monkeypatch.context() as patch:
+        FailDeletion(".parquet").install(patch)
+        with pytest.raises(HudictlError):
+            restore(copy, target, options=RestoreOptions(to_instant=True))
+    (pending,) = load_timeline(copy.table).having("restore")
+    copy.write(f"{time_plus_ms(pending.time, -1)}.rollback.requested", rollback_plan(copy.commits[0]))
+    with pytest.raises(HudictlError, match="which the restore keeps") as caught:
+        restore(copy, target, options=RestoreOptions(to_instant=True))
+    assert caught.value.exit_code == 13

@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
@@ -129,7 +131,12 @@ def test_heartbeats_are_judged_by_the_rule_that_is_asked_for(unpack: Unpack) -> 
     moment = time.time() - 200
     os.utime(beat, (moment, moment))
     assert targets(choose(copy)) == [failed]
-    assert targets(choose(copy, options=RollbackOptions(misses=10))) == []
+    assert targets(choose(replace(copy, rule=HeartbeatRule(60_000, 10, False)))) == []
+    unknown = choose(replace(copy, rule=ASSUMED))
+    assert targets(unknown) == []
+    (left,) = unknown.left
+    assert (left.verdict, left.heartbeat) == ("unknown", "unknown")
+    assert [way.command for way in left.remedy] == ["hudictl failed-writes clean --interval=60s --misses=2"]
 
 
 @VERSIONS

@@ -10,11 +10,11 @@ from hudictl.errors import Conflict, Incomplete
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.planning import done_already
 from hudictl.state.facts import Signs
-from hudictl.table.heartbeats import DEFAULT_RULE
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import (
+    HUDIS_OWN,
     At,
     Copy,
     Last,
@@ -50,18 +50,18 @@ def test_a_writer_that_beats_some_seconds_late(unpack: Unpack, version: str, mon
     target = newest(copy)
     files = own_files(copy, target)
     beat = put(copy.meta / ".heartbeat" / target)
-    late = time.time() - DEFAULT_RULE.limit_ms / 1000 - 5
+    late = time.time() - HUDIS_OWN.limit_ms / 1000 - 5
     os.utime(beat, (late, late))
     slept: list[float] = []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
-        if sum(slept) > DEFAULT_RULE.interval_ms / 1000 - 10:
+        if sum(slept) > HUDIS_OWN.interval_ms / 1000 - 10:
             beat.touch()
 
     monkeypatch.setattr(time, "sleep", sleep)
     conflict(copy, target, f"the writer of {target} is alive|its writer is alive")
-    assert sum(slept) > DEFAULT_RULE.interval_ms / 1000 - 10
+    assert sum(slept) > HUDIS_OWN.interval_ms / 1000 - 10
     assert (own_files(copy, target), copy.having("rollback")) == (files, [])
 
 
@@ -159,9 +159,9 @@ def test_heartbeats_are_judged_by_the_storages_clock(unpack: Unpack, monkeypatch
     plan = rollback_of(copy, target)
     asked: list[object] = []
 
-    def look(real: Callable[..., Signs], table: Table, rule: object, clock: object, *before: object) -> Signs:
+    def look(real: Callable[..., Signs], table: Table, clock: object, *before: object) -> Signs:
         asked.append(clock)
-        return real(table, rule, clock, *before)
+        return real(table, clock, *before)
 
     replace_function(monkeypatch, f"{EXECUTE}read_signs", look)
     execute_rollback(session(copy.table), plan)

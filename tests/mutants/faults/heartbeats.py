@@ -1,0 +1,59 @@
+"""Writers that are taken for dead by settings that are not theirs, and a restore that does not know its own work."""
+
+from tests.mutants.fault import Fault
+
+SETTINGS = ("cli/test_heartbeat_settings.py",)
+RULE = ("table/test_heartbeats.py",)
+RESUME = ("ops/restore/test_resume.py",)
+
+FAULTS = (
+    Fault(
+        "table/beat_rule.py",
+        "return max(self.limit_ms, _DOUBT_MS) if self.assumed else self.limit_ms",
+        "return self.limit_ms",
+        "a heartbeat of ten minutes proves a death, whatever the writers' settings are",
+        (*RULE, *SETTINGS),
+    ),
+    Fault(
+        "table/beat_rule.py",
+        "given = INTERVAL in settings or MISSES in settings",
+        "given = True",
+        "Hudi's defaults count as specified",
+        SETTINGS,
+    ),
+    Fault(
+        "cli/writers_options.py",
+        "        rule = heartbeat_rule(kept | given)\n",
+        "        rule = heartbeat_rule(given)\n",
+        "commands that change the table do not read the profile's heartbeat settings",
+        SETTINGS,
+    ),
+    Fault(
+        "cli/commands/apply.py",
+        "rule = saved.heartbeat_rule if common.rule is None or common.rule.assumed else common.rule",
+        "rule = common.rule",
+        "a saved plan is applied by another rule than it was made by",
+        SETTINGS,
+    ),
+    Fault(
+        "cli/commands/check.py",
+        "table_at(storage, options.timezone, heartbeat_rule(own.given))",
+        "table_at(storage, options.timezone)",
+        "`check` does not read the writers' heartbeat settings",
+        SETTINGS,
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        "        own = _half_removed(signs, target, pending)\n",
+        "        own: set[str] = set()\n",
+        "a restore that died while it removed an ended rollback can never be finished",
+        RESUME,
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        "if entry.target is not None and entry.target not in times}",
+        "if entry.target is not None}",
+        "a rollback of a kept commit counts as the restore's own work",
+        RESUME,
+    ),
+)
