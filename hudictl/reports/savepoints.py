@@ -1,11 +1,13 @@
 """``savepoint list`` and ``savepoint show``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
-from hudictl.state.savepoints import read_savepoint_head
+from hudictl.state.dropped import dropped_partitions, told_dropped
+from hudictl.state.savepoints import read_savepoint_head, savepointed_names
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -34,7 +36,15 @@ class SavepointFile:
 def savepoint_rows(table: Table) -> list[SavepointRow]:
     """All savepoints, oldest first, including those whose creation was interrupted."""
     timeline = load_timeline(table)
-    return [_savepoint_row(table, timeline, entry) for entry in timeline.having(fmt.SAVEPOINT)]
+    rows = [_savepoint_row(table, timeline, entry) for entry in timeline.having(fmt.SAVEPOINT)]
+    dropped = dropped_partitions(table, timeline, LocalEngine()) if rows else {}
+    if not dropped:
+        return rows
+    threats: dict[str, dict[str, str]] = {}
+    for time, partition, names in savepointed_names(table, timeline):
+        if names and partition in dropped:
+            threats.setdefault(time, {})[partition] = dropped[partition]
+    return [replace(row, problem=row.problem or told_dropped(threats.get(row.instant, {})) or None) for row in rows]
 
 
 def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[SavepointFile]:

@@ -47,6 +47,11 @@ def is_trace(times: Collection[str], logs: Collection[tuple[str, str]], file: St
     return file.data.instant in times or (file.partition, file.data.name) in logs
 
 
+def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) -> bool:
+    """Whether it is of none of some file groups (partition path and file id)."""
+    return (file.partition, file.data.file_id) not in groups
+
+
 def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
     """The files of a partition that the metadata table does not list; ``given`` is what it lists, or None."""
     listed = names_of(given[0])

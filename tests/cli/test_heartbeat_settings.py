@@ -41,17 +41,17 @@ def commands(copy: Copy) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("how", ["options", "conf", "props", "profile"])
-def test_a_writer_that_beats_every_ten_minutes_is_alive(
+def test_a_writer_that_beats_every_hour_is_alive(
     tell: Tell, beaten: Callable[[int], Copy], tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is removed, whichever way the settings are specified, and by whichever command."""
-    copy = beaten(TEN_MINUTES + 30)
-    props = put(tmp_path / "writer.properties", f"{INTERVAL}=600000\n{MISSES}=3\n")
+    copy = beaten(2 * 3600)
+    props = put(tmp_path / "writer.properties", f"{INTERVAL}=3600000\n{MISSES}=3\n")
     config = put(tmp_path / "hudictl.toml", f'[profiles.trips]\nuri = "{copy.path}"\nprops = "{props}"\n')
     config.chmod(0o600)
     given = {
-        "options": ["--interval", "10m", "--misses", "3"],
-        "conf": ["--hoodie-conf", f"{INTERVAL}=600000", "--hoodie-conf", f"{MISSES}=3"],
+        "options": ["--interval", "1h", "--misses", "3"],
+        "conf": ["--hoodie-conf", f"{INTERVAL}=3600000", "--hoodie-conf", f"{MISSES}=3"],
         "props": ["--props", str(props)],
         "profile": ["--profile", "trips"],
     }[how]
@@ -71,7 +71,7 @@ def test_a_writer_that_beats_every_ten_minutes_is_alive(
     (row,) = tell("failed-writes", "list", "-t", copy.path, "-o", "json", *given).json["rows"]
     assert (row["verdict"], row["heartbeat"]) == ("running", "live")
     (beat,) = tell("heartbeat", "list", "-t", copy.path, "-o", "json", *given).json["rows"]
-    assert (beat["state"], beat["interval_ms"], beat["assumed"]) == ("live", 600_000, False)
+    assert (beat["state"], beat["interval_ms"], beat["assumed"]) == ("live", 3_600_000, False)
     assert "failed-write" not in tell("check", "-t", copy.path, *given, "--idle", "0").out
 
 

@@ -79,7 +79,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
         what = f"{plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
-        return f"{plan.target}{chosen}: {what}" + (f". Warning: {plan.ahead}" if plan.ahead else "")
+        return f"{plan.target}{chosen}: {what}" + "".join(f". Warning: {text}" for text in plan.warnings)
 
     def show(out: "Console", plan: "SavepointPlan") -> None:
         what = f"add {plan.files_added:,} files to the" if plan.exists else "create a"
@@ -127,7 +127,9 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     from hudictl.ops.savepoint.verify import verify_savepoint
     from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
+    from hudictl.state.dropped import ways_out
     from hudictl.state.savepoints import find_savepoint
+    from hudictl.state.unfinished import in_words
     from hudictl.table.timeline import load_timeline
 
     table = common.open()
@@ -143,6 +145,12 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", instant=instant)
+    if result.threat:
+        raise Findings(
+            f"{instant} can be restored now, but not after the next clean: {result.threat}",
+            hint=in_words(ways_out(instant)),
+            instant=instant,
+        )
     if result.unprotected:
         raise Findings(
             f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} required "

@@ -29,7 +29,7 @@ class SavepointPlan:
     ``exists``: the commit has a savepoint; ``files_added`` are then the required files that it does not name.
     ``completes_interrupted``: there is an inflight file without a completed one. ``chosen``: the operator named no
     commit. ``file_names`` are the files that it protects, by partition path. ``timeline`` are the timeline files at
-    planning. ``ahead`` tells of a commit of a wrong clock.
+    planning. ``warnings`` are what endangers it: a commit of a wrong clock, partitions that were dropped since.
     """
 
     shown: ClassVar = (
@@ -63,7 +63,7 @@ class SavepointPlan:
     file_names: Mapping[str, tuple[str, ...]]
     timeline: frozenset[str]
     lock: LockConfig
-    ahead: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def nothing_to_do(self) -> bool:

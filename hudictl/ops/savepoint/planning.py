@@ -1,6 +1,6 @@
 """Planning a savepoint, with all checks."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
@@ -14,6 +14,7 @@ from hudictl.ops.session import Session
 from hudictl.phrases import seconds
 from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import last_commit_retained, pending_cleans
+from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
@@ -61,7 +62,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=False,
-        ahead=next((f"{found.instant}: {found.meaning}" for found in commits_ahead(table, signs.timeline)), ""),
+        warnings=_warnings(session, signs.timeline, files),
         files_added=0,
         completes_interrupted=existing is not None,
         chosen=instant is None,
@@ -72,6 +73,13 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
     )
+
+
+def _warnings(session: Session, timeline: Timeline, files: Collection[str]) -> tuple[str, ...]:
+    """What endangers a savepoint with files in these partitions."""
+    ahead = [f"{found.instant}: {found.meaning}" for found in commits_ahead(session.table, timeline)][:1]
+    dropped = told_dropped(dropped_partitions(session.table, timeline, session.engine, files))
+    return (*ahead, dropped) if dropped else tuple(ahead)
 
 
 def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:

@@ -6,6 +6,7 @@ from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
+from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.protection import unprotected, ways_back
@@ -18,7 +19,8 @@ from hudictl.table.timeline import load_timeline
 @dataclass(frozen=True)
 class Restorable:
     """Whether a savepoint can be restored now; ``reason`` is the guard's message if not. ``unprotected`` are files
-    required by its commit that it does not name: a clean may delete them."""
+    required by its commit that it does not name: a clean may delete them. ``threat`` says that a clean will delete its
+    files in dropped partitions."""
 
     instant: str
     restorable: bool
@@ -26,6 +28,7 @@ class Restorable:
     file_count: int
     bytes: int
     unprotected: tuple[str, ...] = ()
+    threat: str = ""
 
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
@@ -37,9 +40,9 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
         if error.exit_code in (1, 15, 16):
             raise
         return Restorable(instant, False, error.message, 0, 0)
-    return Restorable(
-        instant, True, "", plan.files_needed, plan.bytes_needed, _unprotected(session, instant, saved.files)
-    )
+    dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
+    bare, threat = _unprotected(session, instant, saved.files), told_dropped(dropped)
+    return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed, bare, threat)
 
 
 def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     files.savepoints: (
         *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),
         "savepoint-without-commit",
+        "savepoint-partition-dropped",
     ),
     files.savepoints_behind_archive: ("savepoint-behind-archive",),
     files.orphans: ("orphans", "unowned-files", "timeline-without-end"),

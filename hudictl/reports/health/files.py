@@ -12,6 +12,7 @@ from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import removal_of
+from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.lost_end import lost_end
 from hudictl.state.needed import UPGRADE_FIRST, needed_files
@@ -192,6 +193,9 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
         meaning = f"it cannot be restored completely; missing, empty or damaged: {named(lost)}"
         remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
+    dropped = told_dropped({path: by for path, by in look.dropped.items() if path in saved.partitions})
+    if dropped:
+        yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
     bare = [] if lost else unprotected(look.facts, ways, saved)
     if bare:
         meaning = (
@@ -214,10 +218,12 @@ def cleans(look: Look) -> Iterator[Finding]:
 
 
 def blocks_ahead(look: Look) -> Iterator[Finding]:
-    """Rollback blocks with a time after the last commit (table version 6): Hudi 0.15.0 stops reading there."""
+    """Rollback blocks with a time after the last commit (table version 6), where rows follow: Hudi 0.15.0 stops reading
+    there. Each rollback and restore leaves such blocks, Hudi's too; the next commit makes them harmless."""
     for path, time, hides in sorted(chain.from_iterable(found.commands for found in look.late_blocks)):
-        severity, meaning = told_ahead(time, look.last, hides)
-        yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
+        if hides:
+            severity, meaning = told_ahead(time, look.last, hides)
+            yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
 
 
 def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:

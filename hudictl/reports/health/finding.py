@@ -7,6 +7,7 @@ from functools import cached_property
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.phrases import first_few
+from hudictl.state.dropped import dropped_partitions
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks
 from hudictl.state.lost_end import blocks_after_last
@@ -70,6 +71,11 @@ class Look:
             return listing_table(self.facts.table)
         except (Unreadable, Unsupported):
             return None
+
+    @cached_property
+    def dropped(self) -> dict[str, str]:
+        """The partitions in which readers see no file group any more, each with the commit that dropped it."""
+        return dropped_partitions(self.facts.table, self.facts.timeline, self.engine)
 
     @cached_property
     def last(self) -> str:

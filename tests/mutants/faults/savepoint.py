@@ -162,4 +162,25 @@ FAULTS = (
         "a savepoint has its time in a wrong zone",
         ("ops/guards/test_clock.py",),
     ),
+    Fault(
+        "reports/health/files.py",
+        "    if dropped:\n",
+        "    if False:\n",
+        "`check` is silent about a dropped partition whose files a savepoint names",
+        ("state/test_dropped.py",),
+    ),
+    Fault(
+        "state/dropped.py",
+        "if path in found.partitions and path not in others}",
+        "if path in found.partitions}",
+        "a partition with a new row in it counts as dropped",
+        ("state/test_dropped.py",),
+    ),
+    Fault(
+        "cli/commands/savepoint.py",
+        "    if result.threat:\n",
+        "    if False:\n",
+        "`savepoint show --verify` promises what the next clean takes away",
+        ("cli/test_savepoint_dropped.py",),
+    ),
 )

@@ -210,14 +210,14 @@ def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str)
 def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
     """Pitfalls 8: with rows behind it they are hidden."""
     copy = unpack("v6", "mor_part")
-    path = copy.path / min(path for path in copy.data() if ".log." in path)
+    path = copy.path / max(path for path in copy.data() if ".log." in path)
     body = path.read_bytes()
     put(path, body + encode_rollback_block(copy.commits[-1], copy.commits[0]), old=False)
     assert check(copy) == []
     put(path, body + encode_rollback_block(LATER, copy.commits[0]), old=False)
     name = path.relative_to(copy.path).as_posix()
-    found = next(entry for entry in check(copy) if entry.subject == name)
-    assert (found.finding, found.severity) in {("rollback-block-ahead", WARNING), ("rollback-block-ahead", ERROR)}
+    # As after each rollback, Hudi's too: no rows are hidden, and the next commit ends it.
+    assert name not in {entry.subject for entry in check(copy)}
     rows = encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[-1]}, b"rows")
     put(path, body + encode_rollback_block(LATER, copy.commits[0]) + rows, old=False)
     assert ("rollback-block-ahead", ERROR, name) in map(brief, check(copy))

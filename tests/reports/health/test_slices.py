@@ -8,9 +8,9 @@ import pytest
 
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import time_plus_ms
-from hudictl.formats.log_blocks import encode_rollback_block
+from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.reports.health.finding import ERROR, INFO, WARNING
+from hudictl.reports.health.finding import ERROR, INFO
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, die, drop, plan, put, required
@@ -242,9 +242,13 @@ def test_a_rollback_block_is_judged_by_its_own_slice(unpack: Unpack) -> None:
     group = older.rpartition("/")[2].partition("_")[0]
     assert len({slice_ for slice_, _ in logs if group in slice_}) > 1
     last = max(path for slice_, path in logs if slice_ == older.rpartition(".log.")[0])
-    put(copy.path / last, (copy.path / last).read_bytes() + encode_rollback_block(LATER, copy.commits[0]), old=False)
+    body = (copy.path / last).read_bytes() + encode_rollback_block(LATER, copy.commits[0])
+    put(copy.path / last, body, old=False)
     copy.write(f"{time_plus_ms(LATER, 10)}.deltacommit.requested", old=False)
-    assert brief(one(copy)) == ("rollback-block-ahead", WARNING, last)
+    assert check(copy) == []
+    rows = encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[-1]}, b"rows")
+    put(copy.path / last, body + rows, old=False)
+    assert brief(one(copy)) == ("rollback-block-ahead", ERROR, last)
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
