@@ -30,6 +30,11 @@ Check = Callable[["Table", Any], "str | None"]
 """What a saved plan says to one that was planned anew: raises where it is another, tells where it is done already."""
 
 
+def table_line(table: "Table") -> str:
+    """Which table is meant: a clone of it can have the same instants."""
+    return f"Table {table.name}: {table.uri}"
+
+
 @dataclass(frozen=True)
 class Question:
     """What is asked before a change; ``typed`` is what must be typed to go on, None for yes or no."""
@@ -37,12 +42,12 @@ class Question:
     text: str
     typed: str | None = None
 
-    def ask(self, *, yes: bool) -> None:
+    def ask(self, table: "Table", *, yes: bool) -> None:
         """Raises NotConfirmed."""
         if self.typed is None:
-            confirm(self.text, yes=yes)
+            confirm(table_line(table), self.text, yes=yes)
         else:
-            confirm_typed(self.text, self.typed, yes=yes)
+            confirm_typed(table_line(table), self.text, self.typed, yes=yes)
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ def change_in(
         return
 
     with _changing_nothing():
-        change.question(plan).ask(yes=how.yes)
+        change.question(plan).ask(opened.table, yes=how.yes)
     found: Findings | None = None
     try:
         result = execute(opened, lambda: change.execute(opened, plan))
@@ -161,7 +166,8 @@ def change_in(
         result, found = error.report, error
     done = change.done(plan, result)
     try:
-        show_result(common, change.name, uri, change.done_json(plan, result), [done], outcome=Outcome.DONE)
+        lines = [done, table_line(opened.table)]
+        show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=Outcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
     if found is not None:
@@ -214,6 +220,7 @@ def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table:
     from hudictl.render.text import print_lines
 
     with text_output(common.color) as out:
+        print_lines(out, [table_line(table)])
         change.show(out, plan)
         for line in filter(None, (common.lock_source, kept)):
             print_lines(out, [line, ""])

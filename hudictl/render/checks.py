@@ -7,10 +7,15 @@ from hudictl.render.nagios import CRITICAL, OK, UNKNOWN, WARNING, status_lines
 from hudictl.reports.health.finding import ERROR, SEVERITIES
 from hudictl.reports.health.tables import Checked
 
+NOT_READ = (
+    "the contents of data files were not read: `hudictl log verify` reads logs, `hudictl check --footers` the ends of "
+    "base files"
+)
 
-def lines(tables: Sequence[Checked]) -> Iterator[str]:
-    """Every finding with its meaning and remedy, below its table where there are several. The findings that were not
-    checked come last."""
+
+def lines(tables: Sequence[Checked], *, names: bool = False) -> Iterator[str]:
+    """Every finding with its meaning and remedy, below its table where there are several. What was not checked comes
+    last; ``names``: with the name of each finding."""
     for table in tables:
         if len(tables) > 1:
             yield f"{table.table}:"
@@ -23,8 +28,10 @@ def lines(tables: Sequence[Checked]) -> Iterator[str]:
             yield "no findings"
     skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)
     if skipped:
-        names = ", ".join(skipped)
-        yield f"not checked, because the writers' settings are unknown (--props, --assume-defaults): {names}"
+        which = f": {', '.join(skipped)}" if names else "; -v names them"
+        needs = "checks need" if len(skipped) > 1 else "check needs"
+        yield f"{len(skipped)} {needs} the writers' settings (--props, --assume-defaults){which}"
+    yield NOT_READ
 
 
 def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[int, list[str]]:

@@ -14,7 +14,7 @@ from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.state.stalled import find_stalled
-from hudictl.state.unfinished import RESUME, Way, find_unfinished, in_words
+from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.archive import check_archive_ends
@@ -58,9 +58,9 @@ class PendingEntry:
 class TableDescription:
     """A table's state.
 
-    ``writers_can_start``: Hudi's writers can open the table and write. ``pending`` are the entries that have not ended,
-    restores and rollbacks first; ``remedy`` are the ways to end the most severe one. ``verdict`` and ``advice`` say the
-    same in words.
+    ``writers_can_start``: Hudi's writers can open the table and write. ``sound``: nothing has to be done before.
+    ``pending`` are the entries that have not ended, restores and rollbacks first; ``remedy`` are the ways to end the
+    most severe one. ``verdict`` and ``advice`` say the same in words.
     """
 
     name: str
@@ -84,10 +84,15 @@ class TableDescription:
     pending_cleans: tuple[str, ...]
     unknown_files: tuple[str, ...]
     writers_can_start: bool
+    sound: bool
     pending: tuple[PendingEntry, ...]
     remedy: tuple[Way, ...]
     verdict: str
     advice: str
+
+
+DO_NOT_START = "do not start a writer"
+"""How a verdict begins where a writer can start, and rows would be lost."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ class _Verdict:
     text: str
     advice: str = ""
     writers_can_start: bool = True
+    sound: bool = False
     remedy: tuple[Way, ...] = ()
     pending: tuple[PendingEntry, ...] = ()
 
@@ -130,6 +136,7 @@ def describe_table(table: Table) -> TableDescription:
         pending_cleans=tuple(str(entry) for entry in pending_cleans(timeline)),
         unknown_files=tuple(file.name for file in timeline.unknown),
         writers_can_start=verdict.writers_can_start,
+        sound=verdict.sound,
         pending=verdict.pending,
         remedy=verdict.remedy,
         verdict=verdict.text,
@@ -162,13 +169,15 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     for path, backup in properties_in_use(table):
         if update_interrupted(table.storage, path, backup) == EVERYTHING_FAILS:
             way = Way(RESUME, "the backup is put in its place")
-            return _Verdict(f"no writer can start: {path}: {EVERYTHING_FAILS}", "", False, (way,), pending)
+            return _Verdict(
+                f"no writer can start: {path}: {EVERYTHING_FAILS}", "", False, remedy=(way,), pending=pending
+            )
     if operations:
         return _of_operation(pending)
     stops = next((entry for entry in pending if not entry.writers_can_start and not entry.at_work), None)
     if stops:
         said = f"no writer can start: {stops.instant}: {stops.meaning}"
-        return _Verdict(said, "", False, stops.remedy, pending)
+        return _Verdict(said, "", False, remedy=stops.remedy, pending=pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
         return _Verdict(
@@ -183,7 +192,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     if empty:
         said = f"a writer can open the table; {first_few(empty)} is empty: the files of this commit are not known"
         return _Verdict(said, _SEE_CHECK, pending=pending)
-    return _of_writes(pending)
+    return _of_writes(signs.timeline, pending)
 
 
 def _check_openable(table: Table, timeline: Timeline) -> None:
@@ -250,19 +259,26 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     first = pending[0]
     can_start = all(entry.writers_can_start for entry in pending)
     opens = "a writer can open the table" if can_start else "no writer can start"
+    if first.name == ARMED_ROLLBACK and can_start and not first.at_work:
+        opens = DO_NOT_START
     if first.at_work:
         advice = "wait until it ends, then run this command again"
         return _Verdict(f"{opens}: {first.instant}: {first.at_work}", advice, can_start, pending=pending)
     by_hand = "" if first.remedy else "no hudictl command ends it: see the verdict"
-    return _Verdict(f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, first.remedy, pending)
+    return _Verdict(
+        f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, remedy=first.remedy, pending=pending
+    )
 
 
-def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
+def _of_writes(timeline: Timeline, pending: tuple[PendingEntry, ...]) -> _Verdict:
     left = [entry for entry in pending if not entry.at_work]
     if left:
         said = f"a writer can open the table; unfinished: {', '.join(entry.instant for entry in left)}"
         by_hand = "" if left[0].remedy else left[0].meaning
         return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
-        return _Verdict(f"a writer is running: {', '.join(entry.instant for entry in pending)}", pending=pending)
-    return _Verdict("a writer can open the table; nothing is pending", "`hudictl check` verifies its files")
+        said = f"a writer is running: {', '.join(entry.instant for entry in pending)}"
+        return _Verdict(said, sound=True, pending=pending)
+    planned = first_few([str(entry) for entry in timeline.instants if entry.pending], rest=" and {:,} more")
+    said = f"waiting: {planned}" if planned else "nothing is pending"
+    return _Verdict(f"a writer can open the table; {said}", "`hudictl check` verifies its files", sound=True)

@@ -113,6 +113,23 @@ def find_logs(
     return list(found.values()), notes
 
 
+def folders_among(
+    paths: Iterable[str], options: Mapping[str, str] | None, zone: str | None, notes: list[str]
+) -> tuple[list[LogFile], list[str]]:
+    """The folders among some paths, each as a file without name, and the other paths. Raises as ``find_logs``."""
+    tables: dict[str, Table | None] = {}
+    folders, others = [], []
+    for path in paths:
+        place = open_storage(path, SCRATCH, options) if path else None
+        if place is None or not place.has_folder(""):
+            others.append(path)
+            continue
+        table = _table_above(place, zone, tables, notes)
+        storage = table.storage if table else place
+        folders.append(LogFile(storage, table, place.uri.removeprefix(storage.uri).strip("/"), "", 0))
+    return folders, others
+
+
 def logs_alone(logs: Iterable[LogFile]) -> None:
     """Raises UsageError: there is a base file among them."""
     base = next((log for log in logs if log.data is not None and log.data.is_base), None)

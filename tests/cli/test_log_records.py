@@ -134,3 +134,37 @@ def test_refusals(tell: Tell, tmp_path: Path, arguments: tuple[str, ...], code: 
     answer = tell("log", "records", next(base.glob("*.parquet" if "--merged" in arguments else ".*.log.*")), *arguments)
     assert answer.code == code
     assert said in answer.line
+
+
+@pytest.mark.parametrize("name", ["mor_part", "mor_pending_compaction", "cow_part", "cow_cdc"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_merged_of_a_partition_is_its_newest_slices(tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """Nothing of superseded slices, no key twice; change logs are left out; base files without logs are in it."""
+    base = support.unpack(version, name, tmp_path)
+    slices = [row for row in tell("file", "slices", "-t", base, "-o", "json").json["rows"] if row["newest"]]
+    for partition in sorted({row["partition"] for row in slices}):
+        document = tell("log", "records", "--merged", base / partition, "-o", "json").json
+        keys = [row["record_key"] for row in document["rows"]]
+        assert len(keys) == len(set(keys)) > 0
+        newest = [row for row in slices if row["partition"] == partition]
+        names = [row["base_file"] or row["logs"][0]["name"] for row in newest]
+        alone = tell("log", "records", "--merged", *(base / partition / one for one in names), "-o", "json").json
+        assert sorted(keys) == sorted(row["record_key"] for row in alone["rows"])
+
+
+def test_a_superseded_slice_is_not_what_a_query_reads(tell: Tell, tmp_path: Path) -> None:
+    base = support.unpack("v9", "cow_part", tmp_path)
+    files = sorted((base / "part-0").glob("*.parquet"), key=lambda path: path.name.rpartition("_")[2])
+    old, new = files[0], files[-1]
+    said = tell("log", "records", "--merged", old)
+    assert said.code == 10
+    assert "is in no file slice that queries read" in said.line
+    assert tell("log", "records", "--merged", new).code == 0
+    first = old.name.rpartition("_")[2].removesuffix(".parquet")
+    assert tell("log", "records", "--merged", "--as-of", first, old).code == 0
+
+
+def test_a_folder_outside_of_tables(tell: Tell, tmp_path: Path) -> None:
+    said = tell("log", "records", "--merged", tmp_path)
+    assert said.code == 2
+    assert "is not in a table" in said.line

@@ -156,7 +156,7 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None) -
         from hudictl.render.text import print_lines
 
         with text_output(common.color) as out:
-            print_lines(out, list(lines(found)))
+            print_lines(out, list(lines(found, names=common.verbose)))
 
 
 def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:

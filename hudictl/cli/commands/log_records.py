@@ -29,7 +29,9 @@ _NOTHING = "no records"
     metavar="N",
     help=f"Show at most N records; 0 shows all. Default: {_FEW} for text, all for JSON.",
 )
-@click.option("--merged", is_flag=True, help="Show the records of whole file slices, merged as a query reads them.")
+@click.option(
+    "--merged", is_flag=True, help="Show the records of the newest file slices, merged as a query reads them."
+)
 @as_of_option("With --merged: show the state at this instant.")
 @path_options
 def records(
@@ -43,13 +45,13 @@ def records(
 ) -> None:
     """Show the records of log files, block by block, with each block's fate (whether readers use it).
 
-    PATH is a log file, a folder with log files, or a quoted pattern. With --merged: whole file slices, merged as a
-    query reads them; PATH can then also be a base file. A delete block has deleted keys instead of records: each
-    key is one row.
+    PATH is a log file, a folder with log files, or a quoted pattern. With --merged: the newest slice of each file
+    group, merged as a query reads it; PATH can then also be a base file, and a folder is a whole partition. A delete
+    block has deleted keys instead of records: each key is one row.
     """
     from hudictl.reports.logs.merged import merged_rows, slices_of
     from hudictl.reports.logs.records import Wanted, record_rows
-    from hudictl.table.log_reader import find_logs
+    from hudictl.table.log_reader import find_logs, folders_among
 
     if as_of is not None and not merged:
         raise UsageError(
@@ -58,13 +60,17 @@ def records(
     if limit is None and common.output == "text":
         limit = _FEW
     wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))
-    logs, notes = find_logs(paths, common.storage_options, common.timezone)
-    tables = {log.table.uri if log.table else None for log in logs}
+    said: list[str] = []
+    folders, files = (
+        folders_among(paths, common.storage_options, common.timezone, said) if merged else ([], list(paths))
+    )
+    logs, notes = find_logs(files, common.storage_options, common.timezone)
+    tables = {log.table.uri if log.table else None for log in (*logs, *folders)}
     damaged: list[Unreadable | Unsupported] = []
     rows: Iterator[RecordRow]
     if merged:
         notes = []  # what they say of paths stands in errors here
-        slices = slices_of(logs, as_of, notes)
+        slices = slices_of(logs, folders, as_of, notes)
         rows = (row for found in slices for row in merged_rows(found, wanted, notes))
     else:
         rows = record_rows(logs, wanted, notes, damaged)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import change_in, execute, run_change, session
+from hudictl.cli.change import change_in, execute, run_change, session, table_line
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
@@ -138,7 +138,7 @@ def _discard(
         times = ", ".join(plan.rollbacks)
         said = f"would discard {times}"
         if not change.plan:
-            confirm(f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
+            confirm(table_line(opened.table), f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
             execute(opened, lambda: execute_discard(opened, plan, idle_ms))
             said = f"discarded {times}: the table's data was not changed"
     if common.json and pending.finish:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, execute, planning, run_change, session
+from hudictl.cli.change import Change, Question, execute, planning, run_change, session, table_line
 from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
 from hudictl.cli.keeping import Keeping, keeping_options
@@ -173,7 +173,7 @@ def run_rollbacks(
                 show(outcomes, notes)
         if not change.plan:
             times = first_few([time for time, _ in targets], rest=" and {:,} more")
-            confirm(f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
+            confirm(table_line(opened.table), f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
             outcomes = roll_back_all(opened, targets, act)
     show(outcomes, [*notes, *(PLANNED if change.plan else ())])
     _all_well(outcomes)

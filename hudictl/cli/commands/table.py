@@ -40,6 +40,7 @@ def show(common: TableOptions) -> None:
 
 def _print(out: "Console", described: "TableDescription") -> None:
     from hudictl.render.text import judged, print_facts, print_table
+    from hudictl.reports.table import DO_NOT_START
 
     building = [f"{name} (being built)" for name in described.metadata_partitions_inflight]
     unlisted = "a folder that readers do not use" if described.metadata_table else "none"
@@ -68,6 +69,7 @@ def _print(out: "Console", described: "TableDescription") -> None:
     columns = ["action", "requested", "inflight", "completed"]
     print_table(out, [asdict(count) for count in described.instants], columns, "no instants")
     out.print()
-    verdict = judged(described.verdict, good=described.writers_can_start, doubtful=bool(described.advice))
+    good = described.writers_can_start and not described.verdict.startswith(DO_NOT_START)
+    verdict = judged(described.verdict, good=good, doubtful=not described.sound)
     advice = [("what to do", described.advice)] if described.advice else []
     print_facts(out, [("verdict", verdict), *advice])

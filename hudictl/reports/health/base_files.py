@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from hudictl.reports.health.finding import ERROR, Finding, Look
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look
 from hudictl.reports.health.partition import wrong_ends
 from hudictl.table.file_view import committed_without
 
@@ -15,4 +15,5 @@ def ends(look: Look) -> Iterator[Finding]:
         return
     read = partial(wrong_ends, look.facts.table.storage, committed_without(look.facts.timeline, ()))
     for path, problem in sorted(chain.from_iterable(look.facts.sweep.over("read footers", read))):
-        yield Finding("not-parquet", ERROR, path, f"it is {problem}: queries that read it fail")
+        meaning = f"it is {problem}: queries that read it fail. {FROM_BACKUP}"
+        yield Finding("not-parquet", ERROR, path, meaning, look.way_before(path.rpartition("/")[2]))

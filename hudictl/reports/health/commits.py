@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from hudictl.formats.file_names import data_path
-from hudictl.reports.health.finding import ERROR, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, named
 from hudictl.reports.health.partition import Differences, differences
 from hudictl.table.file_view import committed_without
 from hudictl.table.timeline import empty_commits
@@ -14,7 +14,7 @@ def without_content(look: Look) -> Iterator[Finding]:
     """Empty completed commits: the writer died, or the disk was full, after the file was created."""
     for file in empty_commits(look.facts.timeline):
         meaning = "the file of this commit is empty: whether all of its data files exist cannot be determined"
-        yield Finding("empty-commit", ERROR, file.name, meaning)
+        yield Finding("empty-commit", ERROR, file.name, meaning, look.way_before("", file.time))
 
 
 def base_files(look: Look) -> Iterator[Finding]:
@@ -26,7 +26,7 @@ def base_files(look: Look) -> Iterator[Finding]:
     found.sort(key=lambda entry: entry.path)
     yield from _second_base_files(found)
     yield from _unnamed_files(look, found)
-    yield from _wrong_sizes(found)
+    yield from _wrong_sizes(look, found)
     yield from _missing_change_logs(found)
 
 
@@ -55,15 +55,16 @@ def _unnamed_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding
                 yield Finding("unnamed-file", ERROR, data_path(entry.path, name), meaning)
 
 
-def _wrong_sizes(found: Sequence[Differences]) -> Iterator[Finding]:
+def _wrong_sizes(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
     """Files whose size differs from their commit's statistics. Of a truncated log, Hudi reads only the complete blocks,
     without an error."""
     for entry in found:
         for file in entry.sizes:
             queries = "queries of change data" if file.cdc else "queries"
             sizes = f"{file.found:,} bytes, but its commit recorded {file.expected:,}"
-            meaning = f"{sizes}: {queries} fail, or return wrong rows"
-            yield Finding("wrong-size", ERROR, data_path(entry.path, file.name), meaning)
+            meaning = f"{sizes}: {queries} fail, or return wrong rows. {FROM_BACKUP}"
+            path = data_path(entry.path, file.name)
+            yield Finding("wrong-size", ERROR, path, meaning, look.way_before(file.name))
 
 
 def _missing_change_logs(found: Sequence[Differences]) -> Iterator[Finding]:

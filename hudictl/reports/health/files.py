@@ -10,7 +10,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
@@ -98,8 +98,11 @@ def missing(look: Look) -> Iterator[Finding]:
         if path in needed.sizes or other_table(path, look.facts.sweep) is not None:
             # Reported as a wrong size, or as another table.
             continue
-        meaning = "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost"
-        yield Finding("missing-file", ERROR, path, meaning)
+        meaning = (
+            "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost. "
+            f"{FROM_BACKUP}"
+        )
+        yield Finding("missing-file", ERROR, path, meaning, look.way_before(path.rpartition("/")[2]))
 
     for file in needed.misnamed[:1]:
         meaning = (

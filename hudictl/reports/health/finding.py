@@ -6,7 +6,8 @@ from functools import cached_property
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
-from hudictl.phrases import first_few
+from hudictl.formats.file_names import parse_data_file
+from hudictl.phrases import command_of, first_few
 from hudictl.state.dropped import dropped_partitions
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks
@@ -26,6 +27,9 @@ SEVERITIES = (ERROR, WARNING, INFO)
 """The most severe first."""
 UNREADABLE = "unreadable"
 """A damaged metadata file: only the checks that depend on it are not done."""
+
+
+FROM_BACKUP = "Put the file back from a backup, or go back to before it"
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,16 @@ class Look:
     def late_blocks(self) -> list[SliceBlocks]:
         """The blocks in logs with a time after the last completed write, of table version 6."""
         return blocks_after_last(self.facts)
+
+    def way_before(self, name: str, time: str = "") -> tuple[Way, ...]:
+        """The way back to the last completed write before a data file's instant, or before another: its plan is refused
+        if files are missing there, too."""
+        data = parse_data_file(name)
+        # Below table version 8 the name of a log does not say who has written it.
+        named_by_writer = data is not None and (data.is_base or self.facts.table.rules.logs_named_by_writer)
+        time = time or (data.instant if data and named_by_writer else "")
+        earlier = [entry.time for entry in self.facts.timeline.completed_writes() if entry.time < time]
+        return mended(command_of("restore", options=[f"--to-instant={max(earlier)}"])) if earlier else ()
 
     def silent(self, modified_ms: int) -> bool:
         """Whether there was no activity for so long that it counts as dead."""

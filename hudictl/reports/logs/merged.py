@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
@@ -76,47 +77,77 @@ class _Reading:
         return () if properties.get("hoodie.populate.meta.fields") == "false" else own
 
 
-def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> list[ReadSlice]:
-    """The slices of some logs and base files, each once, as a query reads them now or as of an instant.
+_Views = dict[tuple[str, str], tuple[Timeline, list[SliceRow]]]
+"""By table and partition: what readers see there."""
+_Found = tuple[str, tuple[str, str, str], ReadSlice | None]
+"""A path, the key of its file group, and the files that a query reads of it; None if it reads none."""
+
+
+def slices_of(
+    logs: Iterable[LogFile], folders: Iterable[LogFile], as_of: str | None, notes: list[str]
+) -> list[ReadSlice]:
+    """The slices of some logs and base files, and all of some partitions, each once, as a query reads them now or as of
+    an instant: the newest of each file group.
 
     Args:
+        folders: the partitions, each as a file without name.
         notes: gets the files that readers do not see, if they see others.
 
     Raises:
-        UsageError: a file outside of tables, or one that is not a log or base file.
-        NotFound: readers see none of the files.
+        UsageError: a file or folder outside of tables, or a file that is not a log or base file.
+        NotFound: readers see none of the files, or nothing in the partitions.
         Unsupported: a slice that hudictl cannot merge.
         Unreadable, StorageFailed.
     """
-    found: dict[tuple[str, str, str], ReadSlice] = {}
-    unseen: list[str] = []
-    views: dict[tuple[str, str], tuple[Timeline, list[SliceRow]]] = {}
+    views: _Views = {}
+    opened = [*_of_folders(folders, as_of, views), *_of_files(logs, as_of, views)]
+    unseen = [uri for uri, _, found in opened if found is None]
+    found = {key: read for _, key, read in opened if read is not None}
+
+    said = [f"{uri} is in no file slice that queries read" + (f" as of {as_of}" if as_of else "") for uri in unseen]
+    if said and not found:
+        raise NotFound(
+            said[0],
+            hint="queries skip uncommitted, replaced, older and later files, and change logs: `hudictl file slices`",
+            path=unseen[0],
+        )
+
+    notes += said
+    return list(found.values())
+
+
+def _of_folders(folders: Iterable[LogFile], as_of: str | None, views: _Views) -> Iterator[_Found]:
+    """The slices that a query reads of each partition; None for one without slices. Raises UsageError."""
+    for place in folders:
+        if place.table is None:
+            raise UsageError(f"{place.uri} is not in a table", hint="without --merged no table is needed")
+        timeline, rows = _seen(place, place.table, as_of, views)
+        reads = [_newest(list(group)) for _, group in groupby(rows, key=lambda row: row.file_id)]
+        for read in reads:
+            yield place.uri, (place.table.uri, place.folder, read[0].file_id), _opened(place, timeline, read, as_of)
+        if not reads:
+            yield place.uri, (place.table.uri, place.folder, ""), None
+
+
+def _of_files(logs: Iterable[LogFile], as_of: str | None, views: _Views) -> Iterator[_Found]:
+    """The slice of each log or base file; None where queries do not read it. Raises UsageError."""
     for log in logs:
         table, data = log.table, log.data
         if table is None or data is None:
             raise UsageError(
                 f"{log.uri} is not a log or base file of a table", hint="without --merged no table is needed"
             )
+        timeline, rows = _seen(log, table, as_of, views)
+        read = _newest([row for row in rows if row.file_id == data.file_id])
+        names = {name for row in read for name in (row.base_file, *(view.name for view in row.logs))}
+        opened = _opened(log, timeline, read, as_of) if log.name in names and not data.cdc else None
+        yield log.uri, (table.uri, log.folder, data.file_id), opened
 
-        if (table.uri, log.folder) not in views:
-            views[table.uri, log.folder] = _view(table, log.folder, as_of)
-        timeline, rows = views[table.uri, log.folder]
-        read = _read_together([row for row in rows if row.file_id == data.file_id], log.name)
-        if not read or data.cdc:
-            unseen.append(log.uri)
-            continue
-        found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
 
-    said = [f"{uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else "") for uri in unseen]
-    if said and not found:
-        raise NotFound(
-            said[0],
-            hint="readers skip uncommitted, replaced and later files, and change logs; see `hudictl file slices`",
-            path=unseen[0],
-        )
-
-    notes += said
-    return list(found.values())
+def _seen(log: LogFile, table: Table, as_of: str | None, views: _Views) -> tuple[Timeline, list[SliceRow]]:
+    if (table.uri, log.folder) not in views:
+        views[table.uri, log.folder] = _view(table, log.folder, as_of)
+    return views[table.uri, log.folder]
 
 
 def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
@@ -177,13 +208,9 @@ def _described(found: ReadSlice, rule: MergeRule) -> str:
     return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
 
 
-def _read_together(rows: Sequence[SliceRow], name: str) -> Sequence[SliceRow]:
-    """The slices, newest first, that a query reads together with the slice of a file."""
-    for number, row in enumerate(rows):
-        if name == row.base_file or name in [log.name for log in row.logs]:
-            pending = rows[0].opened_by_compaction and number < 2
-            return rows[:2] if pending else rows[number : number + 1]
-    return ()
+def _newest(rows: Sequence[SliceRow]) -> Sequence[SliceRow]:
+    """Of the slices of a file group, newest first, those that a query reads together."""
+    return rows[:2] if rows and rows[0].opened_by_compaction else rows[:1]
 
 
 def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:

@@ -18,7 +18,7 @@ from hudictl.render.json import row_line
 from hudictl.reports.logs.merged import merged_rows, slices_of
 from hudictl.reports.logs.records import RecordRow, Wanted, record_rows
 from hudictl.reports.logs.slices import files_of_table, slice_rows
-from hudictl.table.log_reader import find_logs
+from hudictl.table.log_reader import find_logs, folders_among
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -50,14 +50,9 @@ def queried(base: Path, as_of: str | None = None) -> list[RecordRow]:
     """What a query reads of a whole table."""
     table = open_table(str(base))
     timeline = load_timeline(table)
-    found: list[RecordRow] = []
-    for row in slice_rows(table, files_of_table(table, timeline, LocalEngine()), timeline, as_of):
-        names = [row.base_file, *(log.name for log in row.logs if not log.name.endswith(".cdc"))]
-        if row.newest and any(names):
-            path = base / row.partition / next(name for name in names if name)
-            for one in slices_of(find_logs([str(path)])[0], as_of, []):
-                found += merged_rows(one, Wanted(), [])
-    return found
+    rows = slice_rows(table, files_of_table(table, timeline, LocalEngine()), timeline, as_of)
+    folders, _ = folders_among([str(base / path) for path in sorted({row.partition for row in rows})], None, None, [])
+    return [row for one in slices_of((), folders, as_of, []) for row in merged_rows(one, Wanted(), [])]
 
 
 def text(value: Any) -> str | None:
@@ -229,27 +224,27 @@ def test_files_that_no_query_reads_are_in_no_slice(tmp_path: Path) -> None:
     base = support.unpack_logs("v9", "failed", tmp_path)
     logs = {log.name: log for log in find_logs([str(base)])[0]}
     uncommitted = {row.file for row in shown(base)[0] if row.fate == "uncommitted"}
-    with pytest.raises(NotFound, match="is in no file slice that readers see") as caught:
-        slices_of([logs[name] for name in uncommitted], None, [])
+    with pytest.raises(NotFound, match="is in no file slice that queries read") as caught:
+        slices_of([logs[name] for name in uncommitted], (), None, [])
     assert "file slices" in caught.value.hint
     committed = next(log for name, log in logs.items() if name not in uncommitted)
     notes: list[str] = []
-    assert len(slices_of(logs.values(), None, notes)) == 1
-    assert notes == [f"{logs[name].uri} is in no file slice that readers see" for name in sorted(uncommitted)]
+    assert len(slices_of(logs.values(), (), None, notes)) == 1
+    assert notes == [f"{logs[name].uri} is in no file slice that queries read" for name in sorted(uncommitted)]
     with pytest.raises(NotFound, match="as of 2020"):
-        slices_of([committed], "2020", [])
+        slices_of([committed], (), "2020", [])
     changes, _ = find_logs([str(support.unpack_logs("v9", "cdc_op_key_only", tmp_path))])
     with pytest.raises(NotFound, match=r"\.cdc is in no file slice"):
-        slices_of(changes, None, [])
+        slices_of(changes, (), None, [])
 
 
 def test_what_is_no_tables_file_cannot_be_merged(tmp_path: Path, unpack: Unpack) -> None:
     (tmp_path / ".f_1.log.1_0-0-0").write_bytes(b"")
     with pytest.raises(UsageError, match="not a log or base file of a table"):
-        slices_of(find_logs([str(tmp_path / ".f_1.log.1_0-0-0")])[0], None, [])
+        slices_of(find_logs([str(tmp_path / ".f_1.log.1_0-0-0")])[0], (), None, [])
     metadata, _ = find_logs([str(unpack("v9", "mor_part").path / ".hoodie/metadata/files")])
     with pytest.raises(Unsupported, match="is a metadata table") as caught:
-        slices_of(metadata, None, [])
+        slices_of(metadata, (), None, [])
     assert "metadata files" in caught.value.hint
 
 
@@ -258,14 +253,14 @@ def test_a_later_table_version_is_refused(tmp_path: Path) -> None:
     properties = base / ".hoodie/hoodie.properties"
     properties.write_text(properties.read_text().replace("hoodie.table.version=9", "hoodie.table.version=10"))
     with pytest.raises(Unsupported, match="table version 10"):
-        slices_of(find_logs([str(next(base.glob("*.parquet")))])[0], None, [])
+        slices_of(find_logs([str(next(base.glob("*.parquet")))])[0], (), None, [])
 
 
 def test_paths_of_one_slice_are_one_slice(tmp_path: Path) -> None:
     base = support.unpack_logs("v9", "evolution", tmp_path)
     files = find_logs([str(base), str(next(base.glob("*.parquet")))])[0]
     assert len(files) == 5
-    (found,) = slices_of(files, None, [])
+    (found,) = slices_of(files, (), None, [])
     assert len(found.logs) == 4
     notes: list[str] = []
     rows = list(merged_rows(found, Wanted(frozenset({"k1", "none"}), ("number",)), notes))
