@@ -166,7 +166,8 @@ def change_in(
         result, found = error.report, error
     done = change.done(plan, result)
     try:
-        lines = [done, table_line(opened.table)]
+        # The plan that was shown first has named it.
+        lines = [done] if change.shown_first else [table_line(opened.table), done]
         show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=Outcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error

@@ -7,15 +7,17 @@ from hudictl.render.nagios import CRITICAL, OK, UNKNOWN, WARNING, status_lines
 from hudictl.reports.health.finding import ERROR, SEVERITIES
 from hudictl.reports.health.tables import Checked
 
-NOT_READ = (
-    "the contents of data files were not read: `hudictl log verify` reads logs, `hudictl check --footers` the ends of "
-    "base files"
-)
+_CONTENTS = "the contents of data files (`hudictl log verify`, `hudictl check --footers`)"
 
 
-def lines(tables: Sequence[Checked], *, names: bool = False) -> Iterator[str]:
+def lines(tables: Sequence[Checked], *, names: bool = False, chosen: bool = False) -> Iterator[str]:
     """Every finding with its meaning and remedy, below its table where there are several. What was not checked comes
-    last; ``names``: with the name of each finding."""
+    last.
+
+    Args:
+        names: with the name of each finding that was not checked.
+        chosen: some findings alone were asked for.
+    """
     for table in tables:
         if len(tables) > 1:
             yield f"{table.table}:"
@@ -27,11 +29,12 @@ def lines(tables: Sequence[Checked], *, names: bool = False) -> Iterator[str]:
         if not table.findings:
             yield "no findings"
     skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)
+    left = [] if chosen else [_CONTENTS]
     if skipped:
         which = f": {', '.join(skipped)}" if names else "; -v names them"
-        needs = "checks need" if len(skipped) > 1 else "check needs"
-        yield f"{len(skipped)} {needs} the writers' settings (--props, --assume-defaults){which}"
-    yield NOT_READ
+        left.append(f"{count_of(len(skipped), 'check')} by the writers' settings (--props, --assume-defaults{which})")
+    if left:
+        yield f"not checked: {'; '.join(left)}"
 
 
 def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[int, list[str]]:

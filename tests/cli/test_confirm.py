@@ -14,7 +14,7 @@ SHOWN = r"x\x1b[2K\nDelete nothing\u202e"
 
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirm, "_ready_to_ask", lambda: None)
+    monkeypatch.setattr(confirm, "_ready_to_ask", lambda _: None)
 
 
 def test_a_question_shows_names_as_they_are(
@@ -23,11 +23,11 @@ def test_a_question_shows_names_as_they_are(
     """A name cannot rewrite the question that it stands in."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     with pytest.raises(NotConfirmed):
-        confirm.confirm(f"Delete {NAME}?", yes=False)
+        confirm.confirm("Table", f"Delete {NAME}?", yes=False)
     assert f"Delete {SHOWN}?" in capsys.readouterr().err
 
 
 def test_an_answer_is_typed_as_it_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SHOWN}\n"))
-    confirm.confirm_typed("Free the lock?", NAME, yes=False)
+    confirm.confirm_typed("Table", "Free the lock?", NAME, yes=False)
     assert f"Free the lock?\nType {SHOWN} to go on" in capsys.readouterr().err

@@ -73,7 +73,7 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     instant = instant_of(copy)
     before = tree(copy.path, OWN)
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan")
-    assert (planned.code, planned.out.startswith(f"would delete the expired heartbeat of {instant}, ")) == (0, True)
+    assert (planned.code, f"\nwould delete the expired heartbeat of {instant}, " in planned.out) == (0, True)
     assert "this heartbeat is the only proof that the writer is dead" in planned.out
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan", "-o", "json")
     assert planned.json["notes"] == ["planned only: nothing was changed"]

@@ -68,14 +68,15 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     put(copy.meta / ".temp" / GONE / "p" / "f.parquet.marker.CREATE")
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan")
     said = f"would delete the marker folder of {GONE} (gone) with 1 markers"
-    assert planned.out == f"{said}\nNo lock is taken: none is configured.\n"
+    table = f"Table cow_failed_tls: file://{copy.path}"
+    assert planned.out == f"{table}\n{said}\nNo lock is taken: none is configured.\n"
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan", "-o", "json")
     assert planned.json["notes"] == ["planned only: nothing was changed"]
     assert planned.json["result"]["lock"]["provider"] is None
     assert tell("marker", "delete", GONE, "-t", copy.path).code == 4
     assert (copy.meta / ".temp" / GONE).exists()
     done = tell("marker", "delete", GONE, "-t", copy.path, "--yes")
-    assert done.out == f"deleted the marker folder of {GONE} (gone) with 1 markers\n"
+    assert done.out == f"{table}\ndeleted the marker folder of {GONE} (gone) with 1 markers\n"
     assert tree(copy.path, OWN) == before
     again = tell("marker", "delete", GONE, "-t", copy.path, "--yes")
     assert (again.code, again.out) == (0, f"there are no markers of {GONE}: nothing to do\n")

@@ -135,8 +135,8 @@ def test_drop(unpack: Unpack, tell: Tell) -> None:
     assert said.code == 4
     assert tree(copy.path) == before
     lines = said.out.splitlines()
-    assert lines[0] == "Drop the metadata table"
-    assert [line.split()[0] for line in lines[2:7]] == [
+    assert lines[1] == "Drop the metadata table"
+    assert [line.split()[0] for line in lines[3:8]] == [
         *("partition", "column_stats", "files", "partition_stats", "record_index"),
     ]
     assert "readers list folders: slower, but the same rows" in said.out
@@ -158,8 +158,8 @@ def test_drop_an_index(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "mor_part")
     said = tell("metadata", "drop", "column_stats", "-t", copy.path, *LOCAL, "--yes")
     assert (said.code, said.err) == (0, "")
-    assert "partition_stats" in said.out.splitlines()[4]
-    assert said.out.splitlines()[4].endswith("column_stats")
+    assert "partition_stats" in said.out.splitlines()[5]
+    assert said.out.splitlines()[5].endswith("column_stats")
     assert "Kept: files." in said.out
     assert said.out.splitlines()[-1].startswith("dropped column_stats, partition_stats (")
     assert [row["partition"] for row in tell("metadata", "stats", "-t", copy.path, "-o", "json").json["rows"]] == [
@@ -215,7 +215,7 @@ def test_the_rest_of_a_drop_that_died(unpack: Unpack, tell: Tell, monkeypatch: p
         assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").code == 15
     said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 0
-    assert said.out.splitlines()[0] == "Drop what earlier drops have left"
+    assert said.out.splitlines()[1] == "Drop what earlier drops have left"
     assert "Earlier drops to finish: 2" in said.out
     assert said.out.splitlines()[-1] == "dropped what earlier drops have left"
     assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").out.endswith("nothing to do\n")

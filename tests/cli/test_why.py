@@ -112,8 +112,11 @@ def test_skipped_ones_never_change_the_exit_code(unpack: Unpack, tell: Tell, set
     copy = unpack("v9", "cow_part")
     said = tell("check", "-t", copy.path, "--engine", "local", *settings)
     assert (said.code, said.err) == (0, "")
-    line = "because the writers' settings are unknown (--props, --assume-defaults): archiving-behind, savepoint-old, "
+    line = "; 5 checks by the writers' settings (--props, --assume-defaults; -v names them)"
     assert (line in said.out) == (not settings)
+    assert "not checked: the contents of data files (`hudictl log verify`" in said.out
+    named = tell("check", "-v", "-t", copy.path, "--engine", "local", *settings).out
+    assert ("--assume-defaults: archiving-behind, savepoint-old, " in named) == (not settings)
     document = tell("check", "-t", copy.path, "--engine", "local", "-o", "json", *settings).json
     assert document["rows"] == []
     assert [list(entry) for entry in document["skipped"]] == ([] if settings else [["table", "finding", "because"]] * 5)

@@ -1,0 +1,78 @@
+"""Sentences that were not true, or left people alone: each beside the facts that it is made of."""
+
+import pytest
+
+from hudictl.reports.table import DO_NOT_START
+from tests import support
+from tests.cli.conftest import Tell, Unpack
+from tests.helpers import Copy, drop
+
+TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_the_verdict_is_made_of_the_facts_above_it(tell: Tell, unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    pending = [entry for kind in ("writes", "restores", "rollbacks", "cleans") for entry in shown[f"pending_{kind}"]]
+    assert ("nothing is pending" in shown["verdict"]) == (not pending)
+    assert shown["sound"] == (shown["writers_can_start"] and not shown["remedy"])
+    if shown["sound"]:
+        assert not any(entry["remedy"] for entry in shown["pending"])
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_service_that_waits_is_named(tell: Tell, unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_pending_compaction")
+    shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    (waiting,) = shown["pending_writes"]
+    assert shown["verdict"] == f"a writer can open the table; waiting: {waiting}"
+    assert shown["sound"]
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_armed_rollback_begins_with_what_not_to_do(tell: Tell, unpack: Unpack, version: str) -> None:
+    """The next writer deletes a completed commit."""
+    copy = unpack(version, "cow_rollback_interrupted")
+    said = tell("table", "show", "-t", copy.path)
+    assert f"verdict     {DO_NOT_START}: " in said.out
+    assert "can open" not in said.out
+
+
+def newest_base(copy: Copy) -> str:
+    return max((path for path in copy.data() if path.endswith(".parquet")), key=lambda path: path.rpartition("_")[2])
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut", "no footer", "empty commit"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_each_damage_names_a_way_back(tell: Tell, unpack: Unpack, version: str, damage: str) -> None:
+    """The restore that `check` names ends it."""
+    copy = unpack(version, "cow_part")
+    path = copy.path / newest_base(copy)
+    before = copy.commits[-2]
+    if damage == "lost":
+        drop(path)
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:2000])
+    elif damage == "no footer":
+        path.write_bytes(path.read_bytes()[:-8] + b"\0" * 8)
+    else:
+        copy.file(copy.commits[-1], "commit").write_bytes(b"")
+    found = tell("check", "--footers", "-t", copy.path, "-o", "json").json["rows"]
+    ways = {way["command"] for row in found for way in row["remedy"]}
+    command = f"hudictl restore --to-instant={before}"
+    assert command in ways
+    assert tell("restore", f"--to-instant={before}", "--idle", "0", "--yes", "-t", copy.path).code == 0
+    assert tell("check", "--footers", "-t", copy.path).code == 0
+
+
+def test_what_is_planned_asked_and_done_names_the_table(tell: Tell, unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    line = f"Table cow_part: file://{copy.path}"
+    target = copy.commits[0]
+    assert tell("restore", "--to-instant", target, "--plan", "-t", copy.path).out.startswith(f"{line}\n")
+    assert tell("savepoint", "create", target, "--yes", "-t", copy.path).out.startswith(f"{line}\n")
+    assert tell("savepoint", "delete", target, "--plan", "-t", copy.path).out.startswith(f"{line}\n")
+    assert tell("savepoint", "delete", target, "--yes", "-t", copy.path).out.startswith(f"{line}\n")
+    assert tell("metadata", "drop", "--plan", "-t", copy.path).out.startswith(f"{line}\n")
+    assert tell("restore", "--to-instant", target, "--yes", "-t", copy.path).out.startswith(f"{line}\n")
