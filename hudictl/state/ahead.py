@@ -15,8 +15,9 @@ from hudictl.table.timeline import Timeline, instant_now
 
 # No zone is farther from another one: a later time is ahead in each of them.
 _ZONES_MS = timedelta(hours=26) // timedelta(milliseconds=1)
-# Many stores report whole seconds.
+# Many stores report whole seconds; others are exact.
 _SLACK_MS = 2000
+_EXACT_MS = 50
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,9 @@ def _hidden(timeline: Timeline, limit: str) -> dict[str, list[str]]:
     ended.sort()
     began = {time: at_ms for time, at_ms in began.items() if lost is None or time not in lost.times}
     newest = list(accumulate((time for _, time in ended), max))
+    slack_ms = _EXACT_MS if any(at_ms % 1000 for at_ms in began.values()) else _SLACK_MS
     for time, began_ms in began.items():
-        before = bisect_left(ended, (began_ms - _SLACK_MS, ""))
+        before = bisect_left(ended, (began_ms - slack_ms, ""))
         if before and newest[before - 1] > time:
             hidden[newest[before - 1]].append(time)
     return hidden

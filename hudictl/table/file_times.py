@@ -61,8 +61,10 @@ def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> N
     if agreed * 2 < len(seen):
         odd = f"{len(seen) - agreed:,} of {len(seen):,} requests"
         return NotKept(everything, f"the files of {odd} are of other times than their names")
-    moments, named = [made[time] for time in sound], [made[time] - after_ms[time] for time in sound]
-    latest = max((seen[time][1] - _EARLY_MS for time in sound), default=0)
+    # Not one of a clock that was ahead: it makes the names look far from each other.
+    same = [time for time, zone in sound.items() if zone == usual]
+    moments, named = [made[time] for time in same], [made[time] - after_ms[time] for time in same]
+    latest = max((seen[time][1] - _EARLY_MS for time in same), default=0)
     # Requests that have waited for rollbacks are late, too, but no closer to each other than their names.
     if _spread(moments) < min(_LATE_MS, _spread(named) / 2) and latest > _SOON_MS:
         return NotKept(everything, f"the files of {len(moments):,} requests were made at one moment")

@@ -131,3 +131,10 @@ def test_a_completed_file_that_is_older_than_its_request() -> None:
 
 def test_times_that_are_no_dates_tell_nothing() -> None:
     assert not_kept((), {}) is None
+
+
+def test_a_clock_that_was_ahead_makes_no_copy_of_a_table_that_waited() -> None:
+    """A write that waited for rollbacks, and one an hour ahead by its name, within one minute."""
+    moments = [NOON, NOON + timedelta(seconds=12), NOON + timedelta(hours=1, seconds=62)]
+    made = [ms(NOON) + 100, ms(NOON) + 47_000, ms(NOON) + 62_000]
+    assert judged([(moment, at_ms, at_ms + 1000) for moment, at_ms in zip(moments, made, strict=True)]) is None

@@ -42,7 +42,11 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "times-not-kept": "a downgrade writes the timeline anew",
         "metadata-table-version": "an upgrade leaves it for the next write",
     },
-    "clock_ahead": {"commit-ahead": "its clock was"},
+    "clock_ahead": {
+        "commit-ahead": "its clock was",
+        "savepoint-protects-too-little": "one on it does not have what was written after it, and is older by name",
+    },
+    "delete_partition": {"savepoint-partition-dropped": "it was dropped"},
     "lost_instant_file": {
         "empty-plan": "it was emptied",
         "missing-plan": "it was lost",

@@ -109,9 +109,9 @@ class Table:
         return replace(self, base=base, writes=list(self.writes), **own)
 
     def age_heartbeats(self) -> None:
-        """An hour after a writer's death: restore asks for the default interval, and walks do not wait."""
+        """Hours after a writer's death: by then it is dead by unknown settings, too, and walks do not wait."""
         for file in (self.base / ".hoodie/.heartbeat").glob("*"):
-            os.utime(file, (time.time() - 3600,) * 2)
+            os.utime(file, (time.time() - 2 * 3600,) * 2)
 
     def wrong_rows(self, rows: Mapping[int, Row] | None = None, readers: Sequence[bool] = (False, True)) -> str | None:
         """Asks readers by listing, and through the metadata table; what is wrong with what they find."""

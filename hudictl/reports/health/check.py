@@ -70,9 +70,11 @@ def check_table(
         except Unreadable as error:
             found.append(unreadable(error))
 
-    # Checks that depend on such a plan fail before its clean is removed: this is reported once, with its remedy.
+    # Checks that depend on such a plan fail before its clean is removed: this is reported once, with its remedy. So is
+    # each file that is a finding of its own.
     without = cleans_without_plan(table, signs.timeline) if selection.takes(CLEAN_WITHOUT_PLAN) else []
     names = {name for entry in without for name in entry.instant.names}
+    names |= {finding.subject for finding in found if finding.finding != UNREADABLE}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
     asked = [finding for finding in told if selection.takes(finding.finding)]
     return Found(

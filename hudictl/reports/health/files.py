@@ -8,6 +8,7 @@ from hudictl import workers
 from hudictl.engine.base import picked
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
+from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, WARNING, Finding, Look, mended, named
@@ -25,7 +26,7 @@ from hudictl.table.archive import archived_writes_after
 from hudictl.table.file_view import metafile_path
 from hudictl.table.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import other_table, values
+from hudictl.table.sweep import hidden_by, other_table, values
 from hudictl.table.timeline import load_timeline
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
@@ -244,12 +245,20 @@ def strangers(look: Look) -> Iterator[Finding]:
     hit = set(partitions_in_tables(look.facts, {}).values())
     for path in sorted(found.tables):
         meaning = "this folder has its own .hoodie and is another table: nothing in it is listed or deleted"
+        severity = ERROR if path in hit else INFO
+        is_table = look.facts.table.storage.stat(f"{path}/{PROPERTIES}") is not None
+        if is_table and hidden_by(path, found.partitions) is None:
+            severity = ERROR
+            meaning += (
+                "; but Hudi's readers that list folders (without metadata table) read its partitions as this table's, "
+                "and see the rows of all instants that are older than this timeline: move it out of the table"
+            )
         if path in hit:
             meaning += (
                 "; but commits or the metadata table name files in it: if it is a mistake, move this .hoodie out of "
                 "the table"
             )
-        yield Finding("other-table", ERROR if path in hit else INFO, path, meaning)
+        yield Finding("other-table", severity, path, meaning)
     for path in sorted(found.linked):
         meaning = "this folder is behind a symbolic link: its files are read, but never deleted"
         yield Finding("linked-folder", INFO, path, meaning)

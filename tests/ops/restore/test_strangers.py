@@ -124,7 +124,7 @@ def test_a_rollback_leaves_them(unpack: Unpack, version: str, name: str, place: 
 @pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_part"), ("v9", "cow_savepoints")])
 @pytest.mark.parametrize("place", TABLES_INSIDE)
 def test_another_table_is_no_heap_of_orphans(unpack: Unpack, version: str, name: str, place: str) -> None:
-    """check names it as information; once its own timeline is another one, still nothing of it is an orphan."""
+    """check names it; once its own timeline is another one, still nothing of it is an orphan."""
     copy = unpack(version, name)
     other = PLACES[place](copy)
     restored = Copy(version, name, other)
@@ -132,7 +132,7 @@ def test_another_table_is_no_heap_of_orphans(unpack: Unpack, version: str, name:
     before = tree(other)
     found = check_table(copy.table, ENGINE, 0).findings
     assert [entry.subject for entry in found if entry.finding == "other-table"] == [str(other.relative_to(copy.path))]
-    assert not [entry for entry in found if entry.severity == "error"]
+    assert not [entry for entry in found if entry.severity == "error" and entry.finding != "other-table"]
     opened = session(copy.table)
     planned = plan_orphan_deletion(opened, OrphanOptions(idle_ms=0))
     assert (planned.orphans, planned.left) == ((), ())

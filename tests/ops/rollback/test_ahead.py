@@ -46,7 +46,7 @@ def test_it_is_an_error_and_goes(unpack: Unpack, version: str, name: str) -> Non
     assert "its time is in the future" in describe_table(copy.table).verdict
     found = {entry.finding: entry for entry in check_table(copy.table, ENGINE, 0).findings}
     assert [way.command for way in found["commit-ahead"].remedy] == [f"hudictl rollback {FUTURE}"]
-    assert FUTURE in plan_savepoint(session(copy.table), earlier[0], SavepointOptions(idle_ms=0)).ahead
+    assert FUTURE in plan_savepoint(session(copy.table), earlier[0], SavepointOptions(idle_ms=0)).warnings[0]
     done = roll_back(copy, FUTURE)
     assert done.rollback < FUTURE
     assert (copy.commits, copy.data()) == (earlier, left)
@@ -87,6 +87,23 @@ def test_writes_after_a_clock_that_was_ahead_are_counted(unpack: Unpack, version
     (found,) = commits_ahead(copy.table, load_timeline(copy.table))
     assert (found.instant.time, found.hidden, found.future) == (other, tuple(hidden), False)
     assert f"{len(hidden)} writes began after it" in describe_table(copy.table).verdict
+
+
+@pytest.mark.parametrize("whole_seconds", [False, True])
+def test_a_write_that_began_at_once_is_counted_where_times_are_exact(unpack: Unpack, whole_seconds: bool) -> None:
+    """Where a store has whole seconds, it may have begun before the end."""
+    copy = unpack("v9", "cow_flat_nomdt")
+    second, *hidden = copy.commits[1:]
+    other = second[:8] + f"{int(second[8:10]) + 1:02d}" + second[10:]
+    moved = move_in_time(copy, second, other, f"{other[:10]}5959000")
+    times = [copy.commits[0], moved, *hidden]
+    paths = sorted(copy.timeline.glob("[0-9]*"))
+    first = int(min(path.stat().st_mtime for path in paths)) + (0 if whole_seconds else 0.1)
+    for path in paths:
+        moment = first + next(place for place, time in enumerate(times) if path.name.startswith(time))
+        os.utime(path, (moment, moment))
+    found = commits_ahead(copy.table, load_timeline(copy.table))
+    assert (hidden[0] in {time for entry in found for time in entry.hidden}) is not whole_seconds
 
 
 @VERSIONS

@@ -235,3 +235,13 @@ def test_another_table_where_records_name_files_is_an_error(unpack: Unpack, vers
         for entry in tables
     }
     assert found == {"part-1": (ERROR, True), "aside": (INFO, False)}
+
+
+@VERSIONS
+def test_another_table_that_listings_read_is_an_error(unpack: Unpack, version: str) -> None:
+    """Its partitions are this table's for Hudi's readers that list folders, unless it lies below a partition."""
+    copy, other = unpack(version, "cow_part"), unpack(version, "cow_flat_nomdt")
+    for place in ("aside/other", "part-1/other"):
+        shutil.copytree(other.path, copy.path / place)
+    found = {entry.subject: entry.severity for entry in check(copy) if entry.finding == "other-table"}
+    assert found == {"aside/other": ERROR, "part-1/other": INFO}
