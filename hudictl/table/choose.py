@@ -52,6 +52,16 @@ def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) ->
     return (file.partition, file.data.file_id) not in groups
 
 
+def bucket_twins(path: str, listing: Packed | None, _: Sequence[Any]) -> list[tuple[str, str]] | None:
+    """The file groups of a partition (partition path and file id) with the number of the same bucket, as the bucket
+    index writes it: eight digits before the rest of a UUID, which is another one in each group."""
+    groups = {file.data.file_id for file in stored_files(path, listing) if file.data.file_id[:8].isdigit()}
+    rests: dict[str, set[str]] = {}
+    for file_id in groups:
+        rests.setdefault(file_id[:8], set()).add(file_id[8:36])
+    return [(path, file_id) for file_id in sorted(groups) if len(rests[file_id[:8]]) > 1] or None
+
+
 def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
     """The files of a partition that the metadata table does not list; ``given`` is what it lists, or None."""
     listed = names_of(given[0])

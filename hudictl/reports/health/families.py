@@ -52,6 +52,8 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     files.cleans: ("clean-in-the-way",),
     files.metafiles: ("partition-metafile-damaged",),
     services.plans: ("plan-names-missing-file",),
+    services.overwritten: ("clustering-overwritten",),
+    hashing.bucket_twins: ("bucket-twice",),
     services.stalled: ("at-work", CLEAN_WITHOUT_PLAN, PENDING_INDEXING),
     files.savepoints: (
         *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),

@@ -1,9 +1,12 @@
-"""Findings of ``check`` on the metadata of consistent hashing."""
+"""Findings of ``check`` on buckets: their file groups, and the metadata of consistent hashing."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from hudictl.phrases import command_of
-from hudictl.reports.health.finding import WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.logs.slices import slice_rows
+from hudictl.table import choose
 from hudictl.table.archive import archived_after
 from hudictl.table.hashing_metadata import INITIAL, hashing_files
 
@@ -29,6 +32,27 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
         )
         remedy = mended(command_of("rollback", time)) if time in counting else ()
         yield Finding("hashing-metadata-left", WARNING, time, meaning, remedy)
+
+
+def bucket_twins(look: Look) -> Iterator[Finding]:
+    """Two file groups of one bucket that readers see (hudi#9303, #5330): of two writers at once, or of a copy."""
+    table, timeline = look.facts.table, look.facts.timeline
+    twins = [group for found in look.facts.sweep.over("compare buckets", choose.bucket_twins) for group in found]
+    if not twins:
+        return
+    rows = slice_rows(table, look.facts.sweep.of_groups(twins), timeline, None)
+    seen: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row.newest and (row.base_file or row.logs):
+            seen[row.partition, row.file_id[:8]].append(row.file_id)
+    for (partition, bucket), ids in sorted(seen.items()):
+        if len(ids) > 1:
+            meaning = (
+                f"the file groups {named(ids)} are both bucket {bucket}: each write of Hudi into it fails, and its "
+                "rows are read twice. Go back to before the second one, or move its files out of the table"
+            )
+            begun = {row.file_id: row.base_instant for row in rows if row.file_id in ids}
+            yield Finding("bucket-twice", ERROR, partition or ".", meaning, look.way_before("", max(begun.values())))
 
 
 def _gone(look: Look, times: set[str]) -> set[str]:

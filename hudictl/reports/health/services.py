@@ -7,11 +7,12 @@ from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import Instant
+from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
-from hudictl.state.services import logs_of_later_writes, service_files, service_of
+from hudictl.state.services import logs_of_later_writes, service_files, service_groups, service_of
 from hudictl.state.stalled import find_stalled
+from hudictl.table.slices import Group
 from hudictl.table.timeline import load_timeline
 
 
@@ -55,6 +56,33 @@ def _lost(look: Look) -> dict[Instant, set[str]]:
     lost = {path for path in look.facts.sweep.absent(names) if table.storage.stat(path) is None}
     paths = {instant: [data_path(*file) for file in files] for instant, files in planned.items()}
     return {instant: found for instant, files in paths.items() if (found := lost.intersection(files))}
+
+
+def overwritten(look: Look) -> Iterator[Finding]:
+    """Pending clusterings that read file groups which a commit has replaced since: their run writes the replaced rows
+    into new file groups, and they are back, without an error (seen with 0.15.0, 1.0.2 and 1.2.0). A compaction writes
+    into the replaced group, which readers skip."""
+    facts = look.facts
+    completed = [entry.time for entry in facts.timeline.having(REPLACECOMMIT) if entry.completed]
+    for instant in facts.timeline.writes():
+        groups: frozenset[Group] = frozenset()
+        # A plan that cannot be read is a finding of its own.
+        with suppress(Unreadable):
+            if completed and instant.pending and service_of(facts.table, instant) == CLUSTERING:
+                groups = service_groups(facts.table, instant)
+        by = {
+            time: {path for path, ids in facts.commits[time].replaced.items() for one in ids if (path, one) in groups}
+            for time in (completed if groups else ())
+        }
+        for time, paths in by.items():
+            if paths:
+                meaning = (
+                    f"its plan reads file groups that {time} has replaced, in {named(sorted(map(repr, paths)))}: its "
+                    "run brings the replaced rows back, without an error. Run no clustering before it is removed"
+                )
+                remedy = mended(command_of("rollback", instant.time))
+                yield Finding("clustering-overwritten", ERROR, str(instant), meaning, remedy)
+                break
 
 
 def stalled(look: Look) -> Iterator[Finding]:
