@@ -5,7 +5,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.cli.config_file import Profile
 from hudictl.cli.profiles import storage_options_of, writers_settings_of
@@ -100,11 +99,12 @@ def _values(profile: Profile) -> Iterator[ConfigCheckup]:
             missing = True
             yield _row(profile, "references", ERROR, error.message, error.hint)
     if profile.timezone:
+        from hudictl.table.table import zone_named
+
         try:
-            ZoneInfo(profile.timezone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            text = f"timezone {profile.timezone}: no such time zone"
-            yield _row(profile, "timezone", ERROR, text, "use an IANA name, for example Europe/Berlin")
+            zone_named(profile.timezone)
+        except UsageError as error:
+            yield _row(profile, "timezone", ERROR, error.message.removeprefix("--"), error.hint)
     for key in profile.spark_conf:
         if not key.startswith("spark."):
             yield _row(profile, "spark_conf", WARNING, f"{key} does not begin with spark.: Spark ignores it")

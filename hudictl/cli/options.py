@@ -218,7 +218,9 @@ def common_options(command: Command, outputs: tuple[str, ...] = OUTPUTS) -> Comm
     @click.option("-v", "--verbose", is_flag=True, help="Print each step and each file operation to stderr.")
     @click.option("--no-color", is_flag=True, help="Print without colours. NO_COLOR does the same.")
     @click.option(
-        "--timezone", metavar="ZONE", help="Time zone of the table's instant times, for example Europe/Berlin."
+        "--timezone",
+        metavar="ZONE",
+        help="Time zone of the table's instant times, for example Europe/Berlin or UTC-05:00.",
     )
     @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store. Repeatable.")
     @profile_option

@@ -126,13 +126,14 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     present = "present" if plan.files_lost else "all present"
     lines += [
-        f"Instants to remove, newest first: {len(plan.instants):,} ({plan.records_written:,} records written).",
+        f"Instants to remove, newest first: {len(plan.instants):,} "
+        f"({count_of(plan.records_written, 'record')} written).",
         f"{_deleted_line(plan)} "
         f"Files required by {plan.target}: {plan.files_needed:,} ({size(plan.bytes_needed)}), {present}.",
     ]
     if plan.files_lost:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
-        lines.append(f"LOST (accepted): {len(plan.files_lost):,} files required by {plan.target}: {lost}.")
+        lines.append(f"LOST (accepted): {count_of(len(plan.files_lost), 'file')} required by {plan.target}: {lost}.")
     lines += [*_kept_lines(plan), *_block_lines(plan), *_going_lines(plan), *_staying_lines(plan)]
     lines += catalog_lines(plan.catalog)
     if plan.options.grace_s:
@@ -154,7 +155,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(f"Files required{where} by readers after the rollback: {needed}, all present.")
     if plan.files_lost:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
-        lines.append(f"MISSING already: {len(plan.files_lost):,} files required by readers: {lost}.")
+        lines.append(f"MISSING already: {count_of(len(plan.files_lost), 'file')} required by readers: {lost}.")
     lines += [*_kept_lines(plan), *_block_lines(plan)]
     if plan.planned_again:
         slices = count_of(len(plan.planned_again), "file slice")
@@ -251,7 +252,9 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
 
 def _hashing_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     times = sorted({file.instant for file in plan.hashing}, reverse=True)
-    line = f"Hashing metadata to delete: {len(plan.hashing):,} files of the bucket resizes {', '.join(times)}."
+    line = (
+        f"Hashing metadata to delete: {count_of(len(plan.hashing), 'file')} of the bucket resizes {', '.join(times)}."
+    )
     return [line] if times else []
 
 

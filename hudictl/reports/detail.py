@@ -5,6 +5,7 @@ from typing import NamedTuple
 from hudictl.formats import clean, restore, rollback
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK, Instant, State
+from hudictl.phrases import count_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
@@ -55,7 +56,7 @@ def _of_clean(body: Body, planned: bool, what: str) -> Detail:
     else:
         result = clean.decode_metadata(body, what)
         earliest, files = result.earliest or None, result.deleted
-    count = f"{sum(len(names) for names in files.values()):,} files"
+    count = count_of(sum(map(len, files.values())), "file")
     return Detail(earliest, f"before {earliest}, {count}" if earliest else count)
 
 

@@ -1,8 +1,9 @@
 """A table: its location and its properties."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,6 +16,7 @@ from hudictl.table.rules import Rules, rules_of
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
 MERGE_ON_READ = "MERGE_ON_READ"
+_OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ def open_table(
     Args:
         uri: the base path, with or without scheme.
         options: fsspec's options for the store.
-        zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
-            this host's zone, but not over this argument.
+        zone: IANA name, or offset (UTC-05:00), of the zone that the table's instant times are in; the table's own UTC
+            setting wins over this host's zone, but not over this argument.
         single_operator: see ``open_storage``.
         rule: the writers' heartbeat settings.
 
@@ -131,13 +133,22 @@ def _require_own_names(properties: Mapping[str, str], layout: Layout) -> None:
             one_name(name)
 
 
+def zone_named(text: str) -> tzinfo:
+    """A zone by its IANA name or its offset: Europe/Berlin, UTC+01:00, -05:00. Raises UsageError."""
+    offset = _OFFSET.fullmatch(text)
+    if offset is not None:
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-ahead if offset[1] == "-" else ahead)
+    try:
+        return ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        hint = "use an IANA name or an offset, for example Europe/Berlin or UTC+01:00"
+        raise UsageError(f"--timezone {text}: no such time zone", hint=hint) from error
+
+
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:
     if asked is not None:
-        try:
-            return ZoneInfo(asked), True
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            hint = "use an IANA name, for example Europe/Berlin"
-            raise UsageError(f"--timezone {asked}: no such time zone", hint=hint) from error
+        return zone_named(asked), True
     if utc:
         return timezone.utc, True
     local = datetime.now().astimezone().tzinfo

@@ -67,7 +67,7 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     before = tree(copy.path, OWN)
     put(copy.meta / ".temp" / GONE / "p" / "f.parquet.marker.CREATE")
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan")
-    said = f"would delete the marker folder of {GONE} (gone) with 1 markers"
+    said = f"would delete the marker folder of {GONE} (gone) with 1 marker"
     table = f"Table cow_failed_tls: file://{copy.path}"
     assert planned.out == f"{table}\n{said}\nNo lock is taken: none is configured.\n"
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan", "-o", "json")
@@ -76,7 +76,7 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     assert tell("marker", "delete", GONE, "-t", copy.path).code == 4
     assert (copy.meta / ".temp" / GONE).exists()
     done = tell("marker", "delete", GONE, "-t", copy.path, "--yes")
-    assert done.out == f"{table}\ndeleted the marker folder of {GONE} (gone) with 1 markers\n"
+    assert done.out == f"{table}\ndeleted the marker folder of {GONE} (gone) with 1 marker\n"
     assert tree(copy.path, OWN) == before
     again = tell("marker", "delete", GONE, "-t", copy.path, "--yes")
     assert (again.code, again.out) == (0, f"there are no markers of {GONE}: nothing to do\n")

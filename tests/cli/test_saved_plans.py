@@ -271,3 +271,23 @@ def test_every_guard_runs_again(
     document = restore_plan(tell, copy)
     come(copy)
     assert named in refused(tell, copy, json.dumps(document), code)
+
+
+def as_jq_writes(value: object) -> object:
+    """jq 1.6 reads every number as a double, and writes 2.0 as 2."""
+    if isinstance(value, dict):
+        return {key: as_jq_writes(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [as_jq_writes(entry) for entry in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def test_a_plan_that_went_through_jq_is_not_changed(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    planned = tell("restore", copy.savepoints[-1], "--plan", "-o", "json", "-t", copy.path, *LOCAL)
+    document = json.loads(planned.out)
+    assert isinstance(document["result"]["options"]["settle_s"], float)
+    file = tmp_path / "pretty.json"
+    file.write_text(json.dumps(as_jq_writes(document), indent=2))
+    assert "2.0" not in file.read_text()
+    assert tell("apply", str(file), *LOCAL).code == 0

@@ -171,7 +171,7 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed with its rows",
             "p=1/lost",
             "Files kept although their names contain a removed instant: 1 (no record): copy/",
-            "Hashing metadata to delete: 1 files of the bucket resizes 20260102000000000",
+            "Hashing metadata to delete: 1 file of the bucket resizes 20260102000000000",
         ),
     ):
         assert word in said

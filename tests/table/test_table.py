@@ -1,9 +1,11 @@
 """Opening a table."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from hudictl.errors import Unreadable, UsageError
-from hudictl.table.table import open_table
+from hudictl.table.table import open_table, zone_named
 from tests import support
 from tests.table.conftest import Real, Small
 
@@ -54,3 +56,17 @@ def test_file_uri_and_path_are_the_same_table(real: Real) -> None:
     assert table.uri.startswith("file:///")
     assert open_table(table.uri.removeprefix("file://")).uri == table.uri
     assert support.facts("v9", "cow_flat_nomdt")["name"] == table.name
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"), [("UTC-05:00", -300), ("UTC+08:00", 480), ("+05:30", 330), ("-00:30", -30), ("UTC", 0)]
+)
+def test_a_zone_by_its_offset(text: str, minutes: int) -> None:
+    """As the hint about another zone writes it."""
+    assert zone_named(text).utcoffset(None if text != "UTC" else datetime(2026, 1, 1)) == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize("text", ["UTC-5", "UTC+25:00", "+08:60", "08:00", "UTC+08:00x", "\u0661\u0662:00"])
+def test_no_offset(text: str) -> None:
+    with pytest.raises(UsageError, match="no such time zone"):
+        zone_named(text)

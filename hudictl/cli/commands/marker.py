@@ -56,12 +56,14 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
 
 def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
     from hudictl.ops.litter import delete_markers, plan_marker_deletion
+    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 
     def said(plan: "MarkerDeletion") -> str:
         assert plan.folder is not None
-        return f"the marker folder of {instant} ({plan.folder.state}) with {plan.folder.markers:,} markers"
+        markers = count_of(plan.folder.markers, "marker")
+        return f"the marker folder of {instant} ({plan.folder.state}) with {markers}"
 
     def show(out: "Console", plan: "MarkerDeletion") -> None:
         print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])

@@ -72,17 +72,21 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     """A savepoint to create."""
     from hudictl.ops.savepoint.execute import create_savepoint
     from hudictl.ops.savepoint.planning import plan_savepoint
+    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
     from hudictl.render.words import size
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
-        what = f"{plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
+        what = f"{count_of(plan.files, 'file')} in {count_of(plan.partitions, 'partition')}, {size(plan.bytes)}"
         return f"{plan.target}{chosen}: {what}" + "".join(f". Warning: {text}" for text in plan.warnings)
 
+    def added(plan: "SavepointPlan") -> str:
+        return count_of(plan.files_added, "file")
+
     def show(out: "Console", plan: "SavepointPlan") -> None:
-        what = f"add {plan.files_added:,} files to the" if plan.exists else "create a"
+        what = f"add {added(plan)} to the" if plan.exists else "create a"
         print_lines(out, [f"would {what} savepoint on {said(plan)}", lock_line(plan.lock)])
 
     return Change(
@@ -91,11 +95,11 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
         nothing=lambda plan: f"{plan.target} already has a savepoint: nothing to do" if plan.nothing_to_do else None,
         show=show,
         question=lambda plan: Question(
-            f"{f'Add {plan.files_added:,} files to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
+            f"{f'Add {added(plan)} to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
         ),
         execute=create_savepoint,
         done=lambda plan, _result: (
-            f"{f'added {plan.files_added:,} files to the' if plan.exists else 'created a'} savepoint on {said(plan)}"
+            f"{f'added {added(plan)} to the' if plan.exists else 'created a'} savepoint on {said(plan)}"
         ),
         done_json=lambda plan, _result: plan,
     )
@@ -125,6 +129,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     """Show the files of a savepoint, with their sizes."""
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
+    from hudictl.phrases import count_of
     from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
     from hudictl.state.dropped import ways_out
@@ -141,7 +146,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     with session(common, LOOKING, engine_options) as opened:
         result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms))
         uri = opened.table.uri
-    said = f"{instant} can be restored: {result.file_count:,} files, {size(result.bytes)}"
+    said = f"{instant} can be restored: {count_of(result.file_count, 'file')}, {size(result.bytes)}"
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", instant=instant)

@@ -7,7 +7,7 @@ from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, Instant
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.lost_end import find_lost_end
@@ -182,7 +182,7 @@ def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
     """Raises Refused: a pending clean will delete files that the savepoint would name."""
     for time, count in cleans.items():
         raise Refused(
-            f"the pending clean {time} will delete {count:,} files that are required by the savepoint",
+            f"the pending clean {time} will delete {count_of(count, 'file')} required by the savepoint",
             hint=f"start no writer: its clean deletes them; `{command_of('rollback', time)}` removes the clean",
             clean=time,
         )

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.formats.plans import CompactedSlice
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.ahead import is_ahead
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
@@ -168,7 +168,7 @@ def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) 
             "makes its lost plan again" if has_lost_plan(facts.timeline, target) else "keeps the compaction requested"
         )
         raise Refused(
-            f"the file slices of {target} contain {len(logs):,} logs of later writes, for example {logs[0]}",
+            f"the file slices of {target} contain {count_of(len(logs), 'log')} of later writes, for example {logs[0]}",
             hint=f"use --keep-plan: it deletes what the compaction has written, and {again}",
             logs=logs,
         )

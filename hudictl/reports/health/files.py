@@ -48,7 +48,7 @@ def orphans(look: Look) -> Iterator[Finding]:
         seen = "readers treat their rows as committed"
         if not visible:
             seen = "readers will treat their rows as committed once the active timeline begins after their instant"
-        meaning = f"{len(members):,} files ({size:,} bytes): {why}; {seen}"
+        meaning = f"{count_of(len(members), 'file')} ({size:,} bytes): {why}; {seen}"
         if sure:
             yield Finding("orphans", ERROR if visible else WARNING, time, meaning, mended("hudictl orphans delete"))
         else:
@@ -202,9 +202,8 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
         yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
     bare = [] if lost else unprotected(look.facts, ways, saved)
     if bare:
-        meaning = (
-            f"it does not name {len(bare):,} files ({named(bare)}) required by its commit: a clean may delete them"
-        )
+        files = f"{count_of(len(bare), 'file')} ({named(bare)})"
+        meaning = f"it does not name {files} required by its commit: a clean may delete them"
         remedy = mended(command_of("savepoint create", commit.time))
         yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, remedy)
 
@@ -274,5 +273,5 @@ def sidecars(look: Look) -> Iterator[Finding]:
     results = values(look.engine.map("list sidecars", workers.lone_sidecars, tasks), "list")
     for task, lone in zip(tasks, results, strict=True):
         if lone:
-            meaning = f"{len(lone):,} checksum files whose own file is missing ({named(lone)}): delete them"
+            meaning = f"{count_of(len(lone), 'checksum file')} whose own file is missing ({named(lone)}): delete them"
             yield Finding("lone-sidecars", INFO, task.folder.path or ".", meaning)

@@ -8,7 +8,7 @@ from itertools import chain
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant
-from hudictl.phrases import command_of
+from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services import logs_of_later_writes, service_files, service_groups, service_of
 from hudictl.state.stalled import find_stalled
@@ -34,7 +34,7 @@ def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
     later = logs_of_later_writes(look.facts, instant)
     if later:
         # Hudi's readers find these logs by the plan: it must not be removed.
-        meaning += f"; {len(later):,} logs of later writes belong to its slices: put the file back"
+        meaning += f"; {count_of(len(later), 'log')} of later writes belong to its slices: put the file back"
     remedy = () if later else mended(command_of("rollback", instant.time))
     return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from hudictl.formats import checksums
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
+from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
@@ -120,7 +121,7 @@ def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
             meaning = f"the checksum in {name} does not match this file: Hadoop's readers fail; delete {name}"
             yield Finding("checksum-mismatch", ERROR, f"{folder}/{of}", meaning)
     if lone:
-        meaning = f"{len(lone):,} checksum files whose own file is missing ({named(lone)}): delete them"
+        meaning = f"{count_of(len(lone), 'checksum file')} whose own file is missing ({named(lone)}): delete them"
         yield Finding("lone-sidecars", INFO, folder, meaning)
 
 
