@@ -34,11 +34,17 @@ class Condition(Enum):
 
 @dataclass(frozen=True)
 class PendingRestore:
-    """A restore that is not completed, with its stored plan; an empty plan if there is none."""
+    """A restore that is not completed, with its stored plan; an empty plan if there is none.
+
+    ``visible``: readers still see one of its instants, so no data file is deleted. ``removed``: one of its instants is
+    gone, so data files are deleted.
+    """
 
     instant: Instant
     plan: RestorePlan
     condition: Condition
+    visible: bool = False
+    removed: bool = False
 
     @property
     def begun(self) -> bool:
@@ -73,6 +79,7 @@ def paths_of(table: Table, instant: Instant) -> str:
 def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...]:
     """Restores that are not completed, those without a plan last. Raises Unreadable: the plan of one."""
     planned, unplanned = [], []
+    completed = {entry.time: entry.completed for entry in timeline.writes()}
     for instant in timeline.having(RESTORE):
         file = instant.file(State.REQUESTED)
         if file is None:
@@ -85,7 +92,8 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
             unplanned.append(PendingRestore(instant, RestorePlan((), None), Condition.NO_PLAN))
         elif instant.pending or empty_result(timeline, instant):
             plan = decode_plan(read_instant(table, file), file.name)
-            planned.append(PendingRestore(instant, plan, _reached(instant)))
+            left = [completed.get(info.time) for info in plan.instants]
+            planned.append(PendingRestore(instant, plan, _reached(instant), any(left), None in left))
     return (*planned, *unplanned)
 
 

@@ -25,8 +25,7 @@ ARMED_ROLLBACK = "armed-rollback"
 PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
 _WITHDRAWN = (
-    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay "
-    "deleted; only possible while no data file is deleted"
+    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay deleted"
 )
 
 
@@ -99,9 +98,12 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
     if restore.plan.target is None:
         return ()
     finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
-    if not is_own(table, restore):
+    if restore.removed or not is_own(table, restore):
         return (finish,)
-    return (finish, Way(WITHDRAW, _WITHDRAWN))
+    # Between the last instant that disappears for readers and the first that is removed, files may be deleted.
+    sure = restore.visible or not restore.begun
+    leaves = _WITHDRAWN if sure else f"{_WITHDRAWN}; only possible while no data file is deleted"
+    return (finish, Way(WITHDRAW, leaves))
 
 
 def _finishing(table: Table, restore: PendingRestore) -> str:

@@ -49,13 +49,16 @@ def states(case: str, base: Path, folder: Path, tell: Tell, step: int) -> Iterat
 
 
 def assert_ended(tell: Tell, base: Path, folder: Path) -> None:
-    """By each way that is named; a withdrawal may come too late, and says so then."""
+    """By each way that is named; only a withdrawal of which this is said may come too late, and says so then."""
+    remedy = tell("table", "show", "-t", base, "-o", "json").json["result"]["remedy"]
+    leaves = {way["command"]: way["leaves"] for way in remedy}
     for key, ways in assert_agreed(tell, base).items():
         for number, way in enumerate(ways):
             other = copy(base, folder / str(number) / "table")
             said = end(tell, other, way)
             if "--withdraw" in way and said.code == 13:
                 assert by_show(tell, other) == by_show(tell, base)
+                assert "only possible while no data file is deleted" in leaves[way]
                 continue
             assert (key, way, said.code, said.err) == (key, way, 0, "")
             left: Remedies = assert_agreed(tell, other)
