@@ -8,13 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Refused, UsageError
+from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import span
+from hudictl.state.facts import read_signs
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold, locked
-from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock, ItemLock, MetastoreLock
+from hudictl.table.locks.kinds import FILE_SYSTEM, PREFIX, AnyLock, FileLock, ItemLock, MetastoreLock
 from hudictl.table.locks.look import look_at_lock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.timeline import instant_now
@@ -29,30 +31,62 @@ class LockBreak:
 
     lock: LockSign | None
     configured: LockConfig
+    dead_after_ms: int | None = None
 
 
-def plan_lock_break(session: Session) -> LockBreak:
+def plan_lock_break(session: Session, dead_after_ms: int | None = None) -> LockBreak:
     """Plans to free the configured lock.
+
+    Args:
+        dead_after_ms: the owner of a lock file without expiry counts as dead if the file is so old, no pending write
+            has a live heartbeat, and the timeline has not changed for as long.
 
     Raises:
         UsageError: no lock is configured.
         Conflict: it has not expired yet. Refused: it never expires.
-        Unsupported, StorageFailed.
+        Unsupported, Unreadable, StorageFailed.
     """
     table, config = session.table, session.lock
     writable_table(table, session.locking)
+    if dead_after_ms is not None:
+        config = replace(config, lock=_expiring(config.lock, dead_after_ms))
+        _nobody_writes(session, dead_after_ms)
     if config.lock is None:
         raise UsageError(
             "no lock between processes is configured" if config.provider else "no lock is configured",
-            hint=f"specify the settings of the table's writers: --hoodie-conf {PREFIX}provider=..., or --props",
+            hint=f"specify the settings of the table's writers: --props, or --hoodie-conf {PREFIX}provider=..., for a "
+            f"lock file {FILE_SYSTEM}",
         )
     sign = look_at_lock(table, config.lock, int(time.time() * 1000))
     if sign is None or not (sign.held or sign.expired):
-        return LockBreak(None, config)
+        return LockBreak(None, config, dead_after_ms)
     # An item has no time: only the one who watches it for its lease knows that its owner is dead.
     if not sign.expired and not isinstance(config.lock, ItemLock):
         _refuse_living(sign, config.lock)
-    return LockBreak(sign, config)
+    return LockBreak(sign, config, dead_after_ms)
+
+
+def _expiring(lock: AnyLock | None, dead_after_ms: int) -> FileLock:
+    """Raises UsageError: not a lock file without expiry."""
+    if not isinstance(lock, FileLock) or lock.expire_ms:
+        raise UsageError(
+            "--dead-after is for a lock file without expiry (FileSystemBasedLockProvider)",
+            hint="without it, a lock that is past its own expiry is freed",
+        )
+    return replace(lock, expire_ms=dead_after_ms)
+
+
+def _nobody_writes(session: Session, dead_after_ms: int) -> None:
+    """Raises Conflict: a heartbeat lives, or the timeline has changed: the owner of the lock may be at work."""
+    signs = read_signs(session.table)
+    no_live_heartbeat(signs, [entry for entry in signs.timeline.instants if entry.pending])
+    quiet_ms = signs.now_ms - max(signs.timeline.modified_ms.values(), default=0)
+    if quiet_ms < dead_after_ms:
+        raise Conflict(
+            f"the timeline has changed {span(max(0, quiet_ms))} ago: a writer may hold the lock",
+            hint="stop all writers, and wait; or give a shorter --dead-after if none runs",
+            quiet_ms=quiet_ms,
+        )
 
 
 def break_lock(session: Session, plan: LockBreak) -> None:
@@ -65,7 +99,7 @@ def break_lock(session: Session, plan: LockBreak) -> None:
         return
 
     def look(held: Hold) -> Begun[None]:
-        now = plan_lock_break(session).lock
+        now = plan_lock_break(session, plan.dead_after_ms).lock
         if now is None:
             raise NothingLeft
         if (now.content, now.owner) != (shown.content, shown.owner):
@@ -110,9 +144,10 @@ def _refuse_living(sign: LockSign, lock: AnyLock) -> None:
     reason = "has no expiry" if isinstance(lock, FileLock) else "has no expiry that can be read"
     if isinstance(lock, FileLock):
         reason += f": {PREFIX}filesystem.expire is 0 or not specified"
-    raise Refused(
-        f"{sign.path} {reason}",
-        hint="specify the expiry of the writers' settings; a lock without one is removed by the team that runs the "
-        "writers",
-        lock=sign.path,
+    hint = "specify the expiry of the writers' settings; "
+    hint += (
+        "if its owner is dead: `hudictl lock break --dead-after 1h`, which is refused while anybody writes"
+        if isinstance(lock, FileLock)
+        else "a lock without one is removed by the team that runs the writers"
     )
+    raise Refused(f"{sign.path} {reason}", hint=hint, lock=sign.path)

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.options import ChangeOptions, TableOptions, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions, duration_ms, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, lock_options
+from hudictl.errors import UsageError
 from hudictl.phrases import span
 
 if TYPE_CHECKING:
     from hudictl.ops.lock_break import LockBreak
     from hudictl.render.text import Console
+
+_LEAST_MS = 60_000
 
 
 @click.group(cls=StrictGroup)
@@ -56,18 +59,27 @@ def show(common: TableOptions) -> None:
 
 
 @lock.command("break")
+@click.option(
+    "--dead-after",
+    metavar="DURATION",
+    callback=lambda _context, _parameter, value: None if value is None else duration_ms(value, "--dead-after"),
+    help="For a lock file without expiry: free it if it is at least so old, and nobody has written for as long.",
+)
 @table_options
 @change_options
-def break_(common: TableOptions, change: ChangeOptions) -> None:
+def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) -> None:
     """Free the configured lock, if it is past its own expiry.
 
     Writers and other commands take such a lock by themselves: use this command if nothing else is to be changed. A lock
-    that has not expired is refused (12), also if its owner looks dead; one that never expires is refused, too (13).
+    that has not expired is refused (12), also if its owner looks dead; one that never expires is refused (13) without
+    --dead-after.
     """
-    run_change(_break_change(), common, change)
+    if dead_after is not None and dead_after < _LEAST_MS:
+        raise UsageError(f"--dead-after: the least is {span(_LEAST_MS)}")
+    run_change(_break_change(dead_after), common, change)
 
 
-def _break_change() -> "Change[LockBreak, None]":
+def _break_change(dead_after: int | None) -> "Change[LockBreak, None]":
     from hudictl.ops.lock_break import break_lock, plan_lock_break
     from hudictl.render.text import print_lines
     from hudictl.table.locks.kinds import ItemLock
@@ -90,7 +102,7 @@ def _break_change() -> "Change[LockBreak, None]":
 
     return Change(
         name="lock break",
-        plan=plan_lock_break,
+        plan=lambda session: plan_lock_break(session, dead_after),
         nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
         nothing_json=lambda _plan: None,
         nothing_noted=True,

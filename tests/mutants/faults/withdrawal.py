@@ -216,4 +216,11 @@ FAULTS = (
         "a withdrawal is offered where data files are deleted",
         ("ops/restore/test_withdraw.py",),
     ),
+    Fault(
+        "ops/lock_break.py",
+        "        _nobody_writes(session, dead_after_ms)\n",
+        "",
+        "a lock without expiry is freed while its owner writes",
+        ("cli/test_lock.py",),
+    ),
 )
