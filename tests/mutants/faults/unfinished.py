@@ -61,7 +61,7 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        "    if not is_own(table, restore):\n        return (finish,)\n",
+        "    if restore.removed or not is_own(table, restore):\n        return (finish,)\n",
         "",
         "a restore of Hudi's is to be withdrawn",
         (f"{VERDICT}::test_every_table",),

@@ -214,7 +214,7 @@ FAULTS = (
         "if restore.removed or not is_own(table, restore):",
         "if not is_own(table, restore):",
         "a withdrawal is offered where data files are deleted",
-        ("ops/restore/test_withdraw.py",),
+        ("ops/restore/test_withdraw_offered.py",),
     ),
     Fault(
         "ops/lock_break.py",

@@ -492,18 +492,3 @@ def test_a_table_without_a_metadata_table_is_told_nothing_of_one(unpack: Unpack,
     copy = unpack(version, "cow_flat_nomdt")
     died(copy, "un-publish instants")
     assert withdraw(copy).metadata_table == "none"
-
-
-@pytest.mark.parametrize(("version", "name"), TABLES)
-@pytest.mark.parametrize(
-    ("step", "offered"),
-    [("un-publish instants", "sure"), ("delete files", "perhaps"), ("publish the restore", "no")],
-)
-def test_it_is_offered_where_it_is_possible(unpack: Unpack, version: str, name: str, step: str, offered: str) -> None:
-    copy = unpack(version, name)
-    die(copy, oldest(copy), step, OPTIONS)
-    leaves = [way.leaves for way in describe_table(copy.table).remedy if "--withdraw" in way.command]
-    said = "only possible while no data file is deleted"
-    assert (len(leaves), any(said in text for text in leaves)) == (offered != "no", offered == "perhaps")
-    error = attempt(lambda: withdraw(copy))
-    assert (error is None) == (offered != "no")
