@@ -291,3 +291,24 @@ def test_a_plan_that_went_through_jq_is_not_changed(unpack: Unpack, tell: Tell, 
     file.write_text(json.dumps(as_jq_writes(document), indent=2))
     assert "2.0" not in file.read_text()
     assert tell("apply", str(file), *LOCAL).code == 0
+
+
+def test_a_saved_plan_is_shown_again(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """As the command showed it; nothing is changed, and a table that has moved is said to have."""
+    copy = unpack("v9", "cow_savepoints")
+    words = ("restore", copy.savepoints[-1], "--plan", "-t", copy.path, *LOCAL)
+    file = tmp_path / "plan.json"
+    file.write_text(tell(*words, "-o", "json").out)
+    before = tree(copy.path)
+    assert tell("apply", str(file), "--plan", *LOCAL).out == tell(*words).out
+    assert tell("apply", str(file), "--plan", "-o", "json", *LOCAL).json["outcome"] == "planned"
+    assert tree(copy.path) == before
+    assert tell("savepoint", "create", copy.commits[0], "--yes", "-t", copy.path, *LOCAL).code == 0
+    assert tell("apply", str(file), "--plan", *LOCAL).code == 12
+
+
+def test_yes_is_a_word_without_effect(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    file = tmp_path / "plan.json"
+    file.write_text(tell("restore", copy.savepoints[-1], "--plan", "-o", "json", "-t", copy.path, *LOCAL).out)
+    assert tell("apply", str(file), "--yes", *LOCAL).code == 0

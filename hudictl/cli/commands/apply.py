@@ -84,14 +84,16 @@ def kinds() -> "Mapping[Kind, Saved]":
 
 @click.command(cls=StrictCommand)
 @click.argument("file")
+@click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show the plan, and whether it can still be applied.")
+@click.option("--yes", is_flag=True, expose_value=False, help="Accepted without effect: apply does not ask.")
 @optional_table_options
 @engine_options
 @single_operator_option
 @lock_options
 @heartbeat_values
 @no_lock_option
-def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
-    """Execute the saved plan in FILE (- for standard input), without asking.
+def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool, plan: bool) -> None:
+    """Execute the saved plan in FILE (- for standard input). It does not ask; --plan only shows.
 
     If the table has changed since, nothing is executed (exit code 12). To save a plan, run a command with --plan
     --output json > FILE. All safety checks run again.
@@ -109,7 +111,7 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     zone = common.given_timezone or saved.timezone
     rule = saved.heartbeat_rule if common.rule is None or common.rule.assumed else common.rule
     common = replace(common, uri=common.uri or saved.table, given_timezone=zone, rule=rule)
-    agreed = ChangeOptions(plan=False, yes=True, single_operator=single_operator)
+    agreed = ChangeOptions(plan=plan, yes=True, single_operator=single_operator)
     run_change(
         kind.change(saved, options),
         common,
