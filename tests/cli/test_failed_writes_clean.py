@@ -220,3 +220,13 @@ def test_3_a_pending_rollback_of_a_completed_commit(unpack: Unpack, tell: Tell, 
 
 def check(tell: Tell, copy: Copy) -> list[dict[str, Any]]:
     return list(tell("check", "-t", copy.path, "--engine", "local", "--idle", "0s", "-o", "json").json["rows"])
+
+
+def test_a_write_whose_writer_is_alive_is_named(tell: Tell, unpack: Unpack) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    (beat,) = (copy.meta / ".heartbeat").glob("[0-9]*")
+    beat.touch()
+    said = tell("failed-writes", "clean", "-t", copy.path, "--yes")
+    head, line = said.out.splitlines()
+    assert (said.code, head) == (0, "nothing was rolled back")
+    assert line == f"not rolled back: {beat.name}: its heartbeat is live"

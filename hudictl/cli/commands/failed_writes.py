@@ -112,14 +112,14 @@ def clean(
         table = opened.table
         options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
         choice = choose_failed(opened, policy, options, try_clock(table.storage))
-    left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
+    left = [f"not rolled back: {_in_words(row)}" for row in (*choice.left, *choice.running)]
     for entry in choice.waiting:
         ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""
         left.append(f"{entry.instant} is pending: {entry.told}{ways}")
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
     else:
-        empty, outcome = "no failed writes", Outcome.NOTHING
+        empty, outcome = "nothing was rolled back" if left else "no failed writes", Outcome.NOTHING
         show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, empty, notes=left, outcome=outcome)
     if choice.waiting and not change.plan:
         first = choice.waiting[0]

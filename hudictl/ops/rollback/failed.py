@@ -24,11 +24,13 @@ EAGER = "eager"
 @dataclass(frozen=True)
 class Choice:
     """What is rolled back, newest first. ``left`` are the writes of which it cannot be determined whether they run.
-    ``waiting`` are pending operations that need another command: a restore, a rollback of a completed commit."""
+    ``waiting`` are pending operations that need another command: a restore, a rollback of a completed commit.
+    ``running`` are the writes whose writer is alive."""
 
     targets: tuple[tuple[str, RollbackOptions], ...]
     left: tuple[PendingWrite, ...]
     waiting: tuple[Unfinished, ...]
+    running: tuple[PendingWrite, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     chosen = tuple((time, replace(options, keep_plan=targets[time])) for time in sorted(targets, reverse=True))
     left = tuple(row for row in rows if row.instant not in targets and row not in running)
     waiting = tuple(entry for entry in unfinished if not entry.at_work and entry.time not in finished)
-    return Choice(chosen, left, waiting)
+    return Choice(chosen, left, waiting, tuple(running))
 
 
 def roll_back_all(
