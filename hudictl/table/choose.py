@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hudictl import workers
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import data_path, parse_data_file, split_names
 from hudictl.storage import Storage
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.table.sweep import names_of
@@ -50,6 +50,13 @@ def is_trace(times: Collection[str], logs: Collection[tuple[str, str]], file: St
 def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) -> bool:
     """Whether it is of none of some file groups (partition path and file id)."""
     return (file.partition, file.data.file_id) not in groups
+
+
+def foreign(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> list[str] | None:
+    """The paths of files in a partition that look like base files, and do not have the name of one."""
+    names = split_names(listing.names) if listing is not None else []
+    odd = [name for name in names if name.endswith(extension) and parse_data_file(name) is None]
+    return [data_path(path, name) for name in odd] or None
 
 
 def bucket_twins(path: str, listing: Packed | None, _: Sequence[Any]) -> list[tuple[str, str]] | None:

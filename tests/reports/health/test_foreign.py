@@ -1,0 +1,30 @@
+"""Files in partitions that another tool has written."""
+
+import shutil
+
+import pytest
+
+from hudictl.reports.health.finding import ERROR, INFO
+from tests.fixtures import Unpack
+from tests.reports.health.test_check import VERSIONS, brief, check
+
+FAIL = ("copy-of-file.parquet", "part-00000-1f-c000.snappy.parquet", ".hidden.parquet", "ä ö.parquet")
+SKIPPED = ("a_b.parquet", "_x.parquet", "some_file_of (1).parquet")
+NO_BASE_FILES = ("x.tmp", "_SUCCESS", "notes.txt", "x.parquet.bak", "X.PARQUET", "x.orc", ".x.parquet.crc")
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_flat_nomdt"])
+def test_names_that_no_file_of_hudi_has(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    folder = copy.path if name == "cow_flat_nomdt" else copy.path / "part-0"
+    file = sorted(folder.glob("*.parquet"))[0]
+    assert not [entry for entry in check(copy) if entry.finding == "foreign-file"]
+    for other in (*FAIL, *SKIPPED, *NO_BASE_FILES):
+        shutil.copy2(file, folder / other)
+    prefix = "" if folder == copy.path else "part-0/"
+    found = {brief(entry) for entry in check(copy) if entry.finding == "foreign-file"}
+    assert found == {
+        *(("foreign-file", ERROR, f"{prefix}{other}") for other in FAIL),
+        *(("foreign-file", INFO, f"{prefix}{other}") for other in SKIPPED),
+    }
