@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hudictl import workers
-from hudictl.formats.file_names import data_path, parse_data_file, split_names
+from hudictl.formats.file_names import PARTITION_METAFILE, data_path, parse_data_file, split_names
 from hudictl.storage import Storage
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.table.sweep import names_of
@@ -55,7 +55,8 @@ def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) ->
 def foreign(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> list[str] | None:
     """The paths of files in a partition that look like base files, and do not have the name of one."""
     names = split_names(listing.names) if listing is not None else []
-    odd = [name for name in names if name.endswith(extension) and parse_data_file(name) is None]
+    ours = (name for name in names if name.endswith(extension) and not name.startswith(PARTITION_METAFILE))
+    odd = [name for name in ours if parse_data_file(name) is None]
     return [data_path(path, name) for name in odd] or None
 
 

@@ -76,3 +76,16 @@ def test_what_is_planned_asked_and_done_names_the_table(tell: Tell, unpack: Unpa
     assert tell("savepoint", "delete", target, "--yes", "-t", copy.path).out.startswith(f"{line}\n")
     assert tell("metadata", "drop", "--plan", "-t", copy.path).out.startswith(f"{line}\n")
     assert tell("restore", "--to-instant", target, "--yes", "-t", copy.path).out.startswith(f"{line}\n")
+
+
+def test_no_command_is_named_that_refuses_the_table(tell: Tell, unpack: Unpack) -> None:
+    """hudictl reads table version 5, and changes nothing in it (hudi#13642)."""
+    copy = unpack("v6", "cow_part")
+    properties = copy.meta / "hoodie.properties"
+    properties.write_text(properties.read_text().replace("hoodie.table.version=6", "hoodie.table.version=5"))
+    copy.meta.joinpath(".hoodie.properties.crc").unlink(missing_ok=True)
+    found = tell("check", "-t", copy.path, "--idle", "0", "-o", "json").json["rows"]
+    (version,) = [row for row in found if row["finding"] == "metadata-table-version"]
+    assert all(row["remedy"] == [] for row in found)
+    assert "hudictl metadata drop" not in version["meaning"]
+    assert "hudictl cannot change table version 5" in version["meaning"]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
@@ -13,9 +13,11 @@ from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import readable_partitions
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
+from hudictl.state.writable import writable_table
 from hudictl.table.heartbeats import list_heartbeats
+from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import find_locks
-from hudictl.table.metadata_table import Known
+from hudictl.table.metadata_table import MADE_ANEW, Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -76,11 +78,23 @@ def check_table(
     names = {name for entry in without for name in entry.instant.names}
     names |= {finding.subject for finding in found if finding.finding != UNREADABLE}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
-    asked = [finding for finding in told if selection.takes(finding.finding)]
+    asked = [_possible(table, finding) for finding in told if selection.takes(finding.finding)]
     return Found(
         tuple({(finding.finding, finding.subject): finding for finding in asked}.values()),
         tuple(entry for entry in skipped if selection.takes(entry.finding)),
     )
+
+
+def _possible(table: Table, finding: Finding) -> Finding:
+    """A finding without the commands that would refuse the table."""
+    if not finding.remedy and MADE_ANEW not in finding.meaning:
+        return finding
+    try:
+        writable_table(table, NOTHING_SAID)
+    except Unsupported as error:
+        meaning = finding.meaning.replace(MADE_ANEW, "Drop the metadata table with hudi-cli (`metadata delete`)")
+        return replace(finding, meaning=f"{meaning}; {error.message}", remedy=())
+    return finding
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:
