@@ -45,7 +45,7 @@ class TableOptions:
     """What every command takes. ``given_...``: by the command line or a variable, which win over the profile.
 
     ``lock_source``: where lock settings come from, for plans. ``rule``: the writers' heartbeat settings, for commands
-    that take them.
+    that take them; ``rule_said``: by the command line.
     """
 
     uri: str
@@ -59,6 +59,7 @@ class TableOptions:
     profile: Profile | None = None
     lock_source: str = ""
     rule: "HeartbeatRule | None" = None
+    rule_said: bool = False
 
     @property
     def json(self) -> bool:

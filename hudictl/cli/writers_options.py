@@ -58,14 +58,15 @@ def lock_options(command: Command) -> Command:
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
-        from hudictl.table.beat_rule import heartbeat_rule
+        from hudictl.table.beat_rule import INTERVAL, MISSES, heartbeat_rule
         from hudictl.table.locks.config import Locking
 
         kept = writers_settings_of(common.profile, common.storage_options)
         locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)
         source = "" if no_lock else lock_source(common.profile, kept, given)
-        rule = heartbeat_rule(kept | given)
-        return command(common=replace(common, locking=locking, lock_source=source, rule=rule), **kwargs)
+        rule, said = heartbeat_rule(kept | given), INTERVAL in given or MISSES in given
+        common = replace(common, locking=locking, lock_source=source, rule=rule, rule_said=said)
+        return command(common=common, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -116,7 +117,7 @@ def heartbeat_values(command: Command) -> Command:
         "--misses",
         type=click.IntRange(min=1),
         help="Missed heartbeats before a writer counts as dead. Default: hoodie.client.heartbeat.tolerable.misses in "
-        "their settings, else 2. Where neither is known, a heartbeat counts as expired after one hour.",
+        "their settings, else 2. Where the interval is not known, a heartbeat counts as expired after one hour.",
     )
     return interval(misses(command))
 

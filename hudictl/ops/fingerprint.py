@@ -13,7 +13,7 @@ from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
-PLAN_VERSION = 3
+PLAN_VERSION = 4
 PLACE = "place"
 """The fact where the table is. ``apply`` compares it with the table that the plan names; a table may be moved, too."""
 HEARTBEATS = "heartbeats"

@@ -3,23 +3,25 @@
 It is taken as any process may take it by the rules of its kind, under the condition that nobody else has, and released.
 """
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Refused, UsageError
-from hudictl.ops.guards.liveness import no_live_heartbeat
+from hudictl.ops.guards.liveness import no_running_write
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import span
-from hudictl.state.facts import read_signs
+from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_table
+from hudictl.table.beat_rule import HOW_TO_SAY
+from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold, locked
 from hudictl.table.locks.kinds import FILE_SYSTEM, PREFIX, AnyLock, FileLock, ItemLock, MetastoreLock
 from hudictl.table.locks.look import look_at_lock
 from hudictl.table.locks.sign import LockSign
-from hudictl.table.timeline import instant_now
+from hudictl.table.metadata_listing import listing_table
+from hudictl.table.timeline import instant_now, load_timeline
 
 _MARGIN_MS = 5_000
 """How much longer than its lease a lock is watched."""
@@ -48,18 +50,24 @@ def plan_lock_break(session: Session, dead_after_ms: int | None = None) -> LockB
     """
     table, config = session.table, session.lock
     writable_table(table, session.locking)
-    if dead_after_ms is not None:
-        config = replace(config, lock=_expiring(config.lock, dead_after_ms))
-        _nobody_writes(session, dead_after_ms)
     if config.lock is None:
         raise UsageError(
             "no lock between processes is configured" if config.provider else "no lock is configured",
             hint=f"specify the settings of the table's writers: --props, or --hoodie-conf {PREFIX}provider=..., for a "
             f"lock file {FILE_SYSTEM}",
         )
-    sign = look_at_lock(table, config.lock, int(time.time() * 1000))
+    clock = None
+    if dead_after_ms is not None:
+        config = replace(config, lock=_expiring(config.lock, dead_after_ms))
+        clock = measure_clock(table.storage)
+    assert config.lock is not None
+    sign = look_at_lock(table, config.lock, storage_now_ms(clock))
     if sign is None or not (sign.held or sign.expired):
         return LockBreak(None, config, dead_after_ms)
+    if dead_after_ms is not None and sign.age_ms is not None and not sign.expired:
+        raise Conflict(f"{sign.path} is {span(sign.age_ms)} old: younger than --dead-after", lock=sign.path)
+    if dead_after_ms is not None:
+        _no_sign_of_a_writer(session, dead_after_ms, read_signs(table, clock))
     # An item has no time: only the one who watches it for its lease knows that its owner is dead.
     if not sign.expired and not isinstance(config.lock, ItemLock):
         _refuse_living(sign, config.lock)
@@ -76,11 +84,25 @@ def _expiring(lock: AnyLock | None, dead_after_ms: int) -> FileLock:
     return replace(lock, expire_ms=dead_after_ms)
 
 
-def _nobody_writes(session: Session, dead_after_ms: int) -> None:
-    """Raises Conflict: a heartbeat lives, or the timeline has changed: the owner of the lock may be at work."""
-    signs = read_signs(session.table)
-    no_live_heartbeat(signs, [entry for entry in signs.timeline.instants if entry.pending])
-    quiet_ms = signs.now_ms - max(signs.timeline.modified_ms.values(), default=0)
+def _no_sign_of_a_writer(session: Session, dead_after_ms: int, signs: Signs) -> None:
+    """The file of the lock is never renewed, and a writer that cleans eagerly has no heartbeat.
+
+    Raises Conflict: a heartbeat lives, or a pending write, the timeline or the metadata table's has changed.
+    """
+    for beat in signs.heartbeats:
+        if beat.live:
+            raise Conflict(
+                f"the heartbeat of {beat.time} {'may be' if beat.doubtful else 'is'} live: a writer may hold the lock",
+                hint=HOW_TO_SAY if beat.doubtful else "stop all writers first",
+                instant=beat.time,
+            )
+    pending = [entry for entry in signs.timeline.instants if entry.pending]
+    no_running_write(session.table, signs, pending, dead_after_ms, None, ())
+    changed = [*signs.timeline.modified_ms.values()]
+    metadata = listing_table(session.table)
+    if metadata is not None:
+        changed += load_timeline(metadata).modified_ms.values()
+    quiet_ms = signs.now_ms - max(changed, default=0)
     if quiet_ms < dead_after_ms:
         raise Conflict(
             f"the timeline has changed {span(max(0, quiet_ms))} ago: a writer may hold the lock",
@@ -146,7 +168,7 @@ def _refuse_living(sign: LockSign, lock: AnyLock) -> None:
         reason += f": {PREFIX}filesystem.expire is 0 or not specified"
     hint = "specify the expiry of the writers' settings; "
     hint += (
-        "if its owner is dead: `hudictl lock break --dead-after 1h`, which is refused while anybody writes"
+        "if its owner is dead: `hudictl lock break --dead-after 1h`, refused where there is a younger sign of a writer"
         if isinstance(lock, FileLock)
         else "a lock without one is removed by the team that runs the writers"
     )

@@ -8,15 +8,19 @@ from hudictl.reports.health.finding import ERROR, SEVERITIES
 from hudictl.reports.health.tables import Checked
 
 _CONTENTS = "the contents of data files (`hudictl log verify`, `hudictl check --footers`)"
+_CONTENTS_BUT_ENDS = "the contents of data files, but for the ends of base files (`hudictl log verify`)"
 
 
-def lines(tables: Sequence[Checked], *, names: bool = False, chosen: bool = False) -> Iterator[str]:
+def lines(
+    tables: Sequence[Checked], *, names: bool = False, chosen: bool = False, footers: bool = False
+) -> Iterator[str]:
     """Every finding with its meaning and remedy, below its table where there are several. What was not checked comes
     last.
 
     Args:
         names: with the name of each finding that was not checked.
         chosen: some findings alone were asked for.
+        footers: the ends of base files were read.
     """
     for table in tables:
         if len(tables) > 1:
@@ -29,7 +33,7 @@ def lines(tables: Sequence[Checked], *, names: bool = False, chosen: bool = Fals
         if not table.findings:
             yield "no findings"
     skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)
-    left = [] if chosen else [_CONTENTS]
+    left = [] if chosen else [_CONTENTS_BUT_ENDS if footers else _CONTENTS]
     if skipped:
         which = f": {', '.join(skipped)}" if names else "; -v names them"
         left.append(f"{count_of(len(skipped), 'check')} by the writers' settings (--props, --assume-defaults{which})")

@@ -1,20 +1,22 @@
 """``savepoint list`` and ``savepoint show``."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import Unreadable
+from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
-from hudictl.state.dropped import dropped_partitions, told_dropped
-from hudictl.state.savepoints import read_savepoint_head, savepointed_names
+from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
+from hudictl.state.savepoints import read_savepoint_head, readable_savepoints
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 
 @dataclass(frozen=True)
 class SavepointRow:
-    """A savepoint; ``state`` is INFLIGHT if its creation was interrupted. Its files are not read: they can be many."""
+    """A savepoint; ``state`` is INFLIGHT if its creation was interrupted. Its files are read only where a partition
+    was dropped: they can be many."""
 
     instant: str
     state: str
@@ -37,14 +39,17 @@ def savepoint_rows(table: Table) -> list[SavepointRow]:
     """All savepoints, oldest first, including those whose creation was interrupted."""
     timeline = load_timeline(table)
     rows = [_savepoint_row(table, timeline, entry) for entry in timeline.having(fmt.SAVEPOINT)]
-    dropped = dropped_partitions(table, timeline, LocalEngine()) if rows else {}
+    dropped: dict[str, str] = {}
+    with suppress(StorageFailed):
+        # What cannot be listed is for `check` to say.
+        dropped = dropped_partitions(table, timeline, LocalEngine()) if rows else {}
     if not dropped:
         return rows
-    threats: dict[str, dict[str, str]] = {}
-    for time, partition, names in savepointed_names(table, timeline):
-        if names and partition in dropped:
-            threats.setdefault(time, {})[partition] = dropped[partition]
-    return [replace(row, problem=row.problem or told_dropped(threats.get(row.instant, {})) or None) for row in rows]
+    threats = {
+        instant.time: told_dropped(with_files(dropped, saved.files.names_in(dropped)))
+        for instant, saved in readable_savepoints(table, timeline, LocalEngine())
+    }
+    return [replace(row, problem=row.problem or threats.get(row.instant) or None) for row in rows]
 
 
 def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[SavepointFile]:

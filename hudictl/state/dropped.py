@@ -46,13 +46,19 @@ def dropped_partitions(
     return {path: time for path, time in by.items() if path in found.partitions and path not in others}
 
 
+def with_files(dropped: Mapping[str, str], files: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """The dropped partitions in which a savepoint names files: it names all partitions, also those without."""
+    return {path: by for path, by in dropped.items() if files.get(path)}
+
+
 def told_dropped(dropped: Mapping[str, str]) -> str:
     """What threatens the files of a savepoint in these partitions; "" where there are none."""
     if not dropped:
         return ""
     named = first_few(sorted(map(repr, dropped)), most=3, rest=" and {:,} more")
+    by = first_few(sorted(set(dropped.values())), most=3, rest=" and {:,} more")
     return (
-        f"{max(dropped.values())} dropped {count_of(len(dropped), 'partition')} with files of the savepoint ({named}): "
+        f"{by} dropped {count_of(len(dropped), 'partition')} with files of the savepoint ({named}): "
         "Hudi's next clean deletes the folder, although the savepoint names the files. Set "
         "hoodie.clean.automatic=false for all writers, and run no clean, until the savepoint is restored or deleted"
     )

@@ -23,7 +23,6 @@ from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
-from hudictl.table.beat_rule import OPTIONS_OF_DEFAULT
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
 from hudictl.table.heartbeats import Heartbeat, list_heartbeats
@@ -258,7 +257,7 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
     """The commands that end a pending write; none while it runs, or may run."""
     time = write.instant.time
     restore, rollback, beat = look.restores.get(time), look.rollbacks.get(time), look.beats.get(time)
-    if verdict == RUNNING:
+    if verdict == RUNNING or (beat is not None and beat.doubtful and restore is None and rollback is None):
         return ()
     if restore is not None:
         return remedy_of_restore(look.table, restore)
@@ -274,18 +273,14 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
 
 def _removal(look: _Look, write: _Write) -> Way:
     """The command that removes an abandoned write."""
-    time, beat = write.instant.time, look.beats.get(write.instant.time)
-    how: Sequence[str] = ()
-    gone = "its files are deleted"
-    if beat is not None and beat.doubtful:
-        gone, how = f"if the writers have Hudi's default heartbeats: {gone}", OPTIONS_OF_DEFAULT
+    time, gone = write.instant.time, "its files are deleted"
     if write.is_service and write.instant.action != LOGCOMPACTION:
         kept = "its plan is kept for the next run"
-        return Way(command_of("rollback", time, options=["--keep-plan", *how]), f"{gone}; {kept}")
+        return Way(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; {kept}")
     if write.is_service:
-        return Way(command_of("rollback", time, options=how), f"{gone}, and its plan")
-    if beat:
-        return Way(command_of("failed-writes clean", options=how), gone)
+        return Way(command_of("rollback", time), "its files and its plan are deleted")
+    if time in look.beats:
+        return Way("hudictl failed-writes clean", gone)
     if any(other.live for other in look.beats.values()):
         # The table's writers have heartbeats: --policy eager is refused.
         return Way(command_of("rollback", time), gone)
@@ -309,7 +304,7 @@ def _verdict(
     if write.problem:
         return UNKNOWN, write.problem
     if beat is not None and beat.doubtful:
-        unproved = "the writers' heartbeat settings are not known"
+        unproved = "the writers' heartbeat settings are not known (--interval, --misses)"
         return UNKNOWN, f"its last heartbeat was {span(beat.age_ms)} ago, and {unproved}: it may be running"
     if write.is_service:
         fate = "" if stuck else ": its next run rolls it back"

@@ -53,8 +53,9 @@ HOW_TO_SAY = (
 
 
 def heartbeat_rule(settings: Mapping[str, str]) -> HeartbeatRule:
-    """The rule by the writers' settings, else by Hudi's defaults. Raises UsageError."""
-    given = INTERVAL in settings or MISSES in settings
+    """The rule by the writers' settings, else by Hudi's defaults: without the interval it is assumed, because intervals
+    differ by far. Raises UsageError."""
+    given = INTERVAL in settings
     interval_ms = _number(settings, INTERVAL, ASSUMED.interval_ms)
     misses = _number(settings, MISSES, ASSUMED.misses)
     if interval_ms < _MIN_INTERVAL_MS:

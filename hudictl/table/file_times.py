@@ -63,6 +63,7 @@ def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> N
         return NotKept(everything, f"the files of {odd} are of other times than their names")
     # Not one of a clock that was ahead: it makes the names look far from each other.
     same = [time for time, zone in sound.items() if zone == usual]
+    same = same if len(same) * 2 > len(sound) else [*sound]
     moments, named = [made[time] for time in same], [made[time] - after_ms[time] for time in same]
     latest = max((seen[time][1] - _EARLY_MS for time in same), default=0)
     # Requests that have waited for rollbacks are late, too, but no closer to each other than their names.

@@ -85,7 +85,9 @@ def test_a_young_beat_is_no_proof_where_nothing_is_specified(tell: Tell, beaten:
         assert "--interval=60s --misses=2" in said.err
     said = tell("failed-writes", "clean", "-t", copy.path, "--yes")
     assert said.code == 0
-    assert "hudictl failed-writes clean --interval=60s --misses=2" in said.out
+    assert "the writers' heartbeat settings are not known (--interval, --misses): it may be running" in said.out
+    found = tell("check", "-t", copy.path, "--idle", "0", "-o", "json").json["rows"]
+    assert "failed-write" not in {row["finding"] for row in found}
     known = ("--interval=60s", "--misses=2")
     assert tell("failed-writes", "clean", *known, "-t", copy.path, "--yes").code == 0
     assert tell("failed-writes", "list", "-t", copy.path, "-o", "json").json["rows"] == []
@@ -97,7 +99,9 @@ def test_after_an_hour_it_is_proof(tell: Tell, beaten: Callable[[int], Copy], ag
     assert tell("restore", "--to-instant", copy.commits[0], "--yes", "-t", copy.path, "--plan").code == code
 
 
-def test_a_saved_plan_keeps_the_settings(tell: Tell, beaten: Callable[[int], Copy], tmp_path: Path) -> None:
+def test_a_saved_plan_keeps_the_settings(
+    tell: Tell, beaten: Callable[[int], Copy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is applied by the rule that it was made by; one that is specified anew wins."""
     copy = beaten(TEN_MINUTES)
     words = ["restore", "--to-instant", copy.commits[0], "-t", copy.path]
@@ -105,8 +109,11 @@ def test_a_saved_plan_keeps_the_settings(tell: Tell, beaten: Callable[[int], Cop
     assert saved.code == 0
     file = put(tmp_path / "plan.json", saved.out)
     assert tell("apply", str(file), "--interval", "10m").code == 12
-    assert tell("apply", str(file), "--settle", "0").code == 2
-    assert tell("apply", str(file)).code == 0
+    # A profile is not the command line.
+    config = put(tmp_path / "hudictl.toml", f'[profiles.trips.hoodie_conf]\n"{INTERVAL}" = "600000"\n')
+    config.chmod(0o600)
+    monkeypatch.setenv("HUDICTL_CONFIG", str(config))
+    assert tell("apply", str(file), "--profile", "trips").code == 0
 
 
 @pytest.mark.parametrize("value", ["soon", "-1", "", "9" * 30, "²"])
@@ -114,3 +121,19 @@ def test_a_setting_that_is_no_number(tell: Tell, beaten: Callable[[int], Copy], 
     said = tell("heartbeat", "list", "-t", beaten(0).path, "--hoodie-conf", f"{INTERVAL}={value}")
     assert said.code == 2
     assert INTERVAL in said.line
+
+
+def test_misses_alone_say_nothing_of_the_interval(tell: Tell, beaten: Callable[[int], Copy]) -> None:
+    copy = beaten(TEN_MINUTES)
+    (row,) = tell("heartbeat", "list", "--misses", "3", "-t", copy.path, "-o", "json").json["rows"]
+    assert (row["state"], row["assumed"]) == ("unknown", True)
+
+
+def test_verify_knows_the_settings(tell: Tell, beaten: Callable[[int], Copy]) -> None:
+    copy = beaten(TEN_MINUTES)
+    target = copy.commits[0]
+    assert tell("savepoint", "create", target, "--allow-pending", "--yes", "-t", copy.path).code == 0
+    said = tell("savepoint", "show", target, "--verify", "-t", copy.path)
+    assert said.code == 3
+    assert "--interval=60s --misses=2" in said.err
+    assert tell("savepoint", "show", target, "--verify", "--interval", "60s", "-t", copy.path).code == 0

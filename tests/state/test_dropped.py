@@ -114,3 +114,25 @@ def test_a_drop_that_is_pending_or_unreadable_is_none(unpack: Unpack) -> None:
     assert dropped(copy) == {}
     copy.file(time, "replacecommit").unlink()
     assert dropped(copy) == {}
+
+
+@VERSIONS
+def test_a_savepoint_without_files_in_it_is_not_threatened(unpack: Unpack, version: str) -> None:
+    """It names all partitions, also the one that was dropped before."""
+    copy = unpack(version, "cow_part")
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    saved = savepoint(copy)
+    assert dropped(copy)
+    assert "savepoint-partition-dropped" not in {entry.finding for entry in check(copy)}
+    assert verify_savepoint(session(copy.table), saved, RestoreOptions()).threat == ""
+    assert all(entry.problem is None for entry in savepoint_rows(copy.table))
+
+
+def test_a_damaged_savepoint_does_not_end_the_list(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    copy.file(copy.savepoints[0], "savepoint").write_bytes(b"damaged")
+    first, second = savepoint_rows(copy.table)
+    assert first.problem is not None
+    assert second.problem is not None
+    assert "hoodie.clean.automatic=false" in second.problem

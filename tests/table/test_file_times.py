@@ -138,3 +138,11 @@ def test_a_clock_that_was_ahead_makes_no_copy_of_a_table_that_waited() -> None:
     moments = [NOON, NOON + timedelta(seconds=12), NOON + timedelta(hours=1, seconds=62)]
     made = [ms(NOON) + 100, ms(NOON) + 47_000, ms(NOON) + 62_000]
     assert judged([(moment, at_ms, at_ms + 1000) for moment, at_ms in zip(moments, made, strict=True)]) is None
+
+
+@pytest.mark.parametrize("minutes", [60, 90])
+def test_two_commits_that_were_copied_at_once(minutes: int) -> None:
+    """Each of another zone, if they are asked alone."""
+    moments = [NOON, NOON + timedelta(minutes=minutes)]
+    copied = ms(NOON) + (2 * 3600 + 90) * 1000
+    assert judged([(moment, copied, copied) for moment in moments]) is not None

@@ -109,7 +109,8 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         refuse_another_place(saved)
         _refuse_another(common, saved.table)
     zone = common.given_timezone or saved.timezone
-    rule = saved.heartbeat_rule if common.rule is None or common.rule.assumed else common.rule
+    kept = saved.heartbeat_rule
+    rule = common.rule if common.rule_said or kept is None or kept.assumed else kept
     common = replace(common, uri=common.uri or saved.table, given_timezone=zone, rule=rule)
     agreed = ChangeOptions(plan=plan, yes=True, single_operator=single_operator)
     run_change(

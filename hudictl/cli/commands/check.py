@@ -93,7 +93,7 @@ def check(
         _print_status(found, grave)
     # The one error of one table is said once, on stderr.
     if common.output == PROMETHEUS or not (len(found) == 1 and found[0].error):
-        _print(common, found, textfile, chosen=bool(only))
+        _print(common, found, textfile, chosen=bool(only), footers=footers)
     _raise_gravest(found, grave)
 
 
@@ -137,7 +137,7 @@ def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened |
         return uri, error
 
 
-def _print(common: TableOptions, found: "list[Checked]", textfile: str | None, *, chosen: bool) -> None:
+def _print(common: TableOptions, found: "list[Checked]", textfile: str | None, *, chosen: bool, footers: bool) -> None:
     if common.output == PROMETHEUS:
         from hudictl.render.metrics import as_text, write_text
 
@@ -156,7 +156,7 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None, *
         from hudictl.render.text import print_lines
 
         with text_output(common.color) as out:
-            print_lines(out, list(lines(found, names=common.verbose, chosen=chosen)))
+            print_lines(out, list(lines(found, names=common.verbose, chosen=chosen, footers=footers)))
 
 
 def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:

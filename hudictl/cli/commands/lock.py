@@ -63,7 +63,7 @@ def show(common: TableOptions) -> None:
     "--dead-after",
     metavar="DURATION",
     callback=lambda _context, _parameter, value: None if value is None else duration_ms(value, "--dead-after"),
-    help="For a lock file without expiry: free it if it is at least so old, and nobody has written for as long.",
+    help="For a lock file without expiry: free it if it is at least so old, and there is no younger sign of a writer.",
 )
 @table_options
 @change_options

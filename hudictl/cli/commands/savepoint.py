@@ -17,7 +17,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.show import show_result, show_rows
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import change_options
+from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Findings
 from hudictl.phrases import command_of
 
@@ -124,6 +124,7 @@ def list_(common: TableOptions) -> None:
 )
 @idle_option
 @table_options
+@heartbeat_options
 @engine_options
 def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
     """Show the files of a savepoint, with their sizes."""
@@ -149,7 +150,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     said = f"{instant} can be restored: {count_of(result.file_count, 'file')}, {size(result.bytes)}"
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
-        raise Findings(f"{instant} cannot be restored now: {result.reason}", instant=instant)
+        raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)
     if result.threat:
         raise Findings(
             f"{instant} can be restored now, but not after the next clean: {result.threat}",

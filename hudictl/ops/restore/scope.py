@@ -17,7 +17,7 @@ from hudictl.state.later import (
     own_rule,
     ways_to,
 )
-from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, later_writes, restores_to
+from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
 from hudictl.state.savepoints import Saved, find_saved, read_saved
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline
@@ -80,6 +80,10 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     for rule, removed in _ways(table, signs, target, pending, options):
         guards.covered(signs, others, target, removed)
         own = _half_removed(signs, target, pending)
+        if pending is not None and not is_own(table, pending):
+            # Hudi begins one beside a pending rollback: its process may be at the end of its work.
+            rollbacks = [entry.instant for entry in signs.live_rollbacks if entry.instant.time in own]
+            liveness.no_running_rollback(signs, options.idle_ms, rollbacks)
         others_rollbacks = foreign_rollbacks(signs.live_rollbacks, removed)
         foreign = [entry for entry in others_rollbacks if options.discard_rollbacks and entry.instant.time not in own]
         check_signs(session, signs, target, removed, options, own.union(entry.instant.time for entry in foreign))
@@ -119,8 +123,8 @@ def check_signs(
 
 
 def _half_removed(signs: Signs, target: str, pending: PendingRestore | None) -> set[str]:
-    """The rollbacks that look pending because the restore has removed them in part. When it began, no other rollback
-    was pending; the targets of those that had ended were gone."""
+    """The rollbacks that look pending because the restore has removed them in part. When hudictl began it, no
+    other rollback was pending; the targets of those that had ended were gone."""
     if pending is None:
         return set()
     gone = [entry for entry in signs.live_rollbacks if target < entry.instant.time < pending.instant.time]

@@ -16,6 +16,7 @@ from hudictl.state.lost_plans import has_lost_plan
 from hudictl.state.pending import Condition
 from hudictl.state.unfinished import Unfinished, find_unfinished
 from hudictl.state.writable import writable_table
+from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import StorageClock
 
 EAGER = "eager"
@@ -69,7 +70,7 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     if policy == EAGER and alive:
         raise Conflict(
             f"the writer of {alive[0].instant} {'is' if running else 'may be'} alive: it has a heartbeat",
-            hint="the writers of this table use heartbeats: use --policy lazy",
+            hint="the writers of this table use heartbeats: use --policy lazy" if running else HOW_TO_SAY,
             instant=alive[0].instant,
         )
     signs = read_signs(table, clock)

@@ -43,6 +43,7 @@ class SavepointPlan:
             "files",
             "bytes",
             "file_names",
+            "warnings",
             "lock",
         ),
     )

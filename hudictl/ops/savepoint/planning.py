@@ -1,6 +1,6 @@
 """Planning a savepoint, with all checks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
@@ -14,7 +14,7 @@ from hudictl.ops.session import Session
 from hudictl.phrases import seconds
 from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import last_commit_retained, pending_cleans
-from hudictl.state.dropped import dropped_partitions, told_dropped
+from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
@@ -75,10 +75,11 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     )
 
 
-def _warnings(session: Session, timeline: Timeline, files: Collection[str]) -> tuple[str, ...]:
-    """What endangers a savepoint with files in these partitions."""
+def _warnings(session: Session, timeline: Timeline, files: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """What endangers a savepoint with these files."""
     ahead = [f"{found.instant}: {found.meaning}" for found in commits_ahead(session.table, timeline)][:1]
-    dropped = told_dropped(dropped_partitions(session.table, timeline, session.engine, files))
+    found = dropped_partitions(session.table, timeline, session.engine, files)
+    dropped = told_dropped(with_files(found, files))
     return (*ahead, dropped) if dropped else tuple(ahead)
 
 
@@ -187,6 +188,7 @@ def _existing(
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=True,
+        warnings=_warnings(session, signs.timeline, files),
         files_added=len(added),
         completes_interrupted=False,
         chosen=chosen,

@@ -6,7 +6,7 @@ from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
-from hudictl.state.dropped import dropped_partitions, told_dropped
+from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.protection import unprotected, ways_back
@@ -20,7 +20,7 @@ from hudictl.table.timeline import load_timeline
 class Restorable:
     """Whether a savepoint can be restored now; ``reason`` is the guard's message if not. ``unprotected`` are files
     required by its commit that it does not name: a clean may delete them. ``threat`` says that a clean will delete its
-    files in dropped partitions."""
+    files in dropped partitions. ``hint`` is the guard's, too."""
 
     instant: str
     restorable: bool
@@ -29,6 +29,7 @@ class Restorable:
     bytes: int
     unprotected: tuple[str, ...] = ()
     threat: str = ""
+    hint: str = ""
 
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
@@ -39,9 +40,10 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
     except HudictlError as error:
         if error.exit_code in (1, 15, 16):
             raise
-        return Restorable(instant, False, error.message, 0, 0)
+        return Restorable(instant, False, error.message, 0, 0, hint=error.hint)
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
-    bare, threat = _unprotected(session, instant, saved.files), told_dropped(dropped)
+    threat = told_dropped(with_files(dropped, saved.files.names_in(dropped)))
+    bare = _unprotected(session, instant, saved.files)
     return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed, bare, threat)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import Selection
-from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped, unreadable
+from hudictl.reports.health.finding import ERROR, UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -76,7 +76,8 @@ def check_table(
     # each file that is a finding of its own.
     without = cleans_without_plan(table, signs.timeline) if selection.takes(CLEAN_WITHOUT_PLAN) else []
     names = {name for entry in without for name in entry.instant.names}
-    names |= {finding.subject for finding in found if finding.finding != UNREADABLE}
+    named_by = [finding for finding in found if finding.finding != UNREADABLE and finding.severity == ERROR]
+    names |= {finding.subject for finding in named_by if finding.subject and selection.takes(finding.finding)}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
     asked = [_possible(table, finding) for finding in told if selection.takes(finding.finding)]
     return Found(

@@ -48,11 +48,12 @@ def bucket_twins(look: Look) -> Iterator[Finding]:
     for (partition, bucket), ids in sorted(seen.items()):
         if len(ids) > 1:
             meaning = (
-                f"the file groups {named(ids)} are both bucket {bucket}: each write of Hudi into it fails, and its "
+                f"the file groups {named(ids)} are both this bucket: each write of Hudi into it fails, and its "
                 "rows are read twice. Go back to before the second one, or move its files out of the table"
             )
             begun = {row.file_id: row.base_instant for row in rows if row.file_id in ids}
-            yield Finding("bucket-twice", ERROR, partition or ".", meaning, look.way_before("", max(begun.values())))
+            subject = f"{partition or '.'} bucket {bucket}"
+            yield Finding("bucket-twice", ERROR, subject, meaning, look.way_before("", max(begun.values())))
 
 
 def _gone(look: Look, times: set[str]) -> set[str]:

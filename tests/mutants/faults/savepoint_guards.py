@@ -228,8 +228,8 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "_unprotected(session, instant, saved.files), told_dropped",
-        "(), told_dropped",
+        "    bare = _unprotected(session, instant, saved.files)\n",
+        "    bare = ()\n",
         "nobody is told that a clean may take files of a savepoint",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
     ),

@@ -219,12 +219,14 @@ FAULTS = (
         PLANNING,
         (
             "        exists=True,\n"
+            "        warnings=_warnings(session, signs.timeline, files),\n"
             "        files_added=len(added),\n"
             "        completes_interrupted=False,\n"
             "        chosen=chosen,\n"
         ),
         (
             "        exists=True,\n"
+            "        warnings=_warnings(session, signs.timeline, files),\n"
             "        files_added=len(added),\n"
             "        completes_interrupted=False,\n"
             "        chosen=False,\n"

@@ -5,7 +5,7 @@ from tests.mutants.fault import Fault
 LOCK = "table/locks/storage_lock.py"
 SWAP = "storage/swap.py"
 BREAK = "ops/lock_break.py"
-BROKEN = ("cli/test_lock.py",)
+BROKEN = ("cli/test_lock_break.py",)
 
 FAULTS = (
     Fault(

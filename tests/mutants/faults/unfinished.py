@@ -82,8 +82,8 @@ FAULTS = (
     ),
     Fault(
         WRITES,
-        '    if beat:\n        return Way(command_of("failed-writes clean", options=how), gone)\n',
-        '    if True:\n        return Way(command_of("failed-writes clean", options=how), gone)\n',
+        '    if time in look.beats:\n        return Way("hudictl failed-writes clean", gone)\n',
+        '    if True:\n        return Way("hudictl failed-writes clean", gone)\n',
         "cleaning lazily is named for a write without a heartbeat, which it leaves alone",
         ("state/test_failed_writes.py::test_the_remedy_is_the_command_that_works",),
     ),
