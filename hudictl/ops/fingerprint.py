@@ -10,6 +10,7 @@ from hudictl.formats.instants import Instant, State
 from hudictl.phrases import first_few
 from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Outcome
+from hudictl.table.beat_rule import HeartbeatRule, rule_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
@@ -35,7 +36,7 @@ def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str
         "table type": table.type,
         "base file format": table.properties.get("hoodie.table.base.file.format", ""),
         "time zone": str(table.zone),
-        HEARTBEATS: str(table.heartbeat_rule),
+        HEARTBEATS: _with_digest(str(table.heartbeat_rule)),
     }
 
 
@@ -46,6 +47,17 @@ def options_digest(options: Mapping[str, Any]) -> str:
         key: int(value) if isinstance(value, float) and value.is_integer() else value for key, value in options.items()
     }
     return _digest(json.dumps(plain, sort_keys=True).encode())
+
+
+def _with_digest(text: str) -> str:
+    return f"{text}; {_digest(text.encode())}"
+
+
+def heartbeats_of(fingerprint: Mapping[str, str]) -> HeartbeatRule | None:
+    """Which heartbeats counted as expired when the plan was made; None where that was changed by hand."""
+    said = str(fingerprint.get(HEARTBEATS, ""))
+    text = said.rpartition("; ")[0]
+    return rule_of(text) if said == _with_digest(text) else None
 
 
 def files_digest(files: Iterable[tuple[str, int]]) -> str:

@@ -13,6 +13,7 @@ from hudictl.ops.fingerprint import (
     PLACE,
     PLAN_VERSION,
     files_digest,
+    heartbeats_of,
     options_digest,
     refuse_moved,
 )
@@ -25,7 +26,7 @@ from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
 from hudictl.phrases import first_few
-from hudictl.table.beat_rule import HeartbeatRule, rule_of
+from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -51,7 +52,7 @@ class SavedPlan:
     @property
     def heartbeat_rule(self) -> HeartbeatRule | None:
         """Which heartbeats counted as expired when the plan was made."""
-        return rule_of(self.fingerprint.get(HEARTBEATS, ""))
+        return heartbeats_of(self.fingerprint)
 
 
 def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
@@ -97,6 +98,8 @@ def _refuse_changed_by_hand(saved: SavedPlan, files: Sequence[tuple[str, int]], 
     digests = {"options": options_digest(saved.options)}
     if saved.kind in _DELETING:
         digests["files to delete"] = files_digest(files)
+    if saved.heartbeat_rule is None:
+        raise Unreadable(f"{what}: its {HEARTBEATS} were changed by hand", hint="make a new plan", file=what)
     for part, digest in digests.items():
         if saved.fingerprint.get(part) != digest:
             raise Unreadable(f"{what}: its {part} were changed by hand", hint="make a new plan", file=what)

@@ -272,8 +272,17 @@ def test_a_saved_plan(sane: Path, unpack: Unpack, version: str, tell: Tell, tmp_
     for turn, place in enumerate(dict.fromkeys(places(document["result"]))):
         odd = ODD[turn % len(ODD)]
         plan = put(tmp_path / "plan.json", json.dumps(document | {"result": changed(document["result"], place, odd)}))
-        said = tell("apply", plan, "--engine", "local", "--yes")
-        assert said.code not in (0, 1), f"{odd!r} in {place}"
+        said = tell("apply", plan, "--engine", "local", "--plan")
+        # What it decides by is refused; the rest, such as the rows that it shows, is not read.
+        decides = place.way[0] in (
+            "plan_version",
+            "operation",
+            "timezone",
+            "target",
+            "options",
+            "fingerprint",
+        )
+        assert said.code not in ((0, 1) if decides else (1,)), f"{odd[:99]!r} in {place}"
         assert OBEYED.search(said.err) is None
         tried.add(place)
         # A plan that names another table creates none.

@@ -107,6 +107,8 @@ def change(document: Document, path: str, value: object) -> Document:
         ("files/0/path", ".hoodie/hoodie.properties"),
         ("files/0/bytes", 0),
         ("fingerprint/options", "0123456789abcdef"),
+        ("fingerprint/heartbeats", "1000 ms, 1 misses"),
+        ("fingerprint/heartbeats", 7),
         ("fingerprint/files to delete", "0 files, 0123456789abcdef"),
         ("operation", "rollback"),
         ("operation", 7),
