@@ -40,8 +40,8 @@ def plan_lock_break(session: Session, dead_after_ms: int | None = None) -> LockB
     """Plans to free the configured lock.
 
     Args:
-        dead_after_ms: the owner of a lock file without expiry counts as dead if the file is so old, no pending write
-            has a live heartbeat, and the timeline has not changed for as long.
+        dead_after_ms: the owner of a lock file without expiry counts as dead if the file is so old, no heartbeat lives,
+            and no pending write, nor the timeline, nor the metadata table's has changed for as long.
 
     Raises:
         UsageError: no lock is configured.
