@@ -53,20 +53,17 @@ def lock_options(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(
         common: TableOptions,
+        kept: dict[str, str],
         given: dict[str, str],
         lock_timeout: int | None,
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
-        from hudictl.table.beat_rule import INTERVAL, MISSES, heartbeat_rule
         from hudictl.table.locks.config import Locking
 
-        kept = writers_settings_of(common.profile, common.storage_options)
         locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)
         source = "" if no_lock else lock_source(common.profile, kept, given)
-        rule, said = heartbeat_rule(kept | given), INTERVAL in given or MISSES in given
-        common = replace(common, locking=locking, lock_source=source, rule=rule, rule_said=said)
-        return command(common=common, **kwargs)
+        return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -78,13 +75,10 @@ def settings_options(command: Command) -> Command:
     @heartbeat_values
     @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds without a setting.")
     @functools.wraps(command)
-    def wrapped(common: TableOptions, given: dict[str, str], assume_defaults: bool, **kwargs: Any) -> Any:
-        from hudictl.table.beat_rule import heartbeat_rule
+    def wrapped(kept: dict[str, str], given: dict[str, str], assume_defaults: bool, **kwargs: Any) -> Any:
         from hudictl.table.settings import Settings
 
-        settings = writers_settings_of(common.profile, common.storage_options) | given
-        common = replace(common, rule=heartbeat_rule(settings))
-        return command(common=common, settings=Settings(settings, assume_defaults), **kwargs)
+        return command(settings=Settings(kept | given, assume_defaults), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -95,11 +89,8 @@ def heartbeat_options(command: Command) -> Command:
     @_writers_settings("such as hoodie.client.heartbeat.interval_in_ms (only heartbeat settings are used). Repeatable.")
     @heartbeat_values
     @functools.wraps(command)
-    def wrapped(common: TableOptions, given: dict[str, str], **kwargs: Any) -> Any:
-        from hudictl.table.beat_rule import heartbeat_rule
-
-        settings = writers_settings_of(common.profile, common.storage_options) | given
-        return command(common=replace(common, rule=heartbeat_rule(settings)), **kwargs)
+    def wrapped(kept: dict[str, str], given: dict[str, str], **kwargs: Any) -> Any:
+        return command(**kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -143,8 +134,9 @@ def single_operator_option(command: Command) -> Command:
 
 
 def _writers_settings(help: str) -> Callable[[Command], Command]:
-    """Adds --hoodie-conf and --props; the command gets what they and --interval and --misses give as ``given``: single
-    values win over the file, and options over both."""
+    """Adds --hoodie-conf and --props. The command gets what they and --interval and --misses give as ``given``: single
+    values win over the file, and options over both; the profile's settings as ``kept``; and the heartbeat rule of both
+    in ``common``."""
 
     def added(command: Command) -> Command:
         @click.option(
@@ -164,13 +156,16 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
             misses: int | None = None,
             **kwargs: Any,
         ) -> Any:
-            from hudictl.table.beat_rule import INTERVAL, MISSES
+            from hudictl.table.beat_rule import INTERVAL, MISSES, heartbeat_rule
             from hudictl.table.settings import read_settings
 
             given = read_settings(props, common.storage_options) if props else {}
             given |= pairs_of(hoodie_conf, HOODIE_CONF)
             given |= {key: str(value) for key, value in ((INTERVAL, interval), (MISSES, misses)) if value is not None}
-            return command(common=common, given=given, **kwargs)
+            kept = writers_settings_of(common.profile, common.storage_options)
+            said = INTERVAL in given or MISSES in given
+            common = replace(common, rule=heartbeat_rule(kept | given), rule_said=said)
+            return command(common=common, kept=kept, given=given, **kwargs)
 
         return wrapped  # type: ignore[return-value]
 

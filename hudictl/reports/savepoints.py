@@ -7,7 +7,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
-from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
+from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.savepoints import read_savepoint_head, readable_savepoints
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -46,7 +46,7 @@ def savepoint_rows(table: Table) -> list[SavepointRow]:
     if not dropped:
         return rows
     threats = {
-        instant.time: told_dropped(with_files(dropped, saved.files.names_in(dropped)))
+        instant.time: told_dropped(dropped, saved.files.names_in(dropped))
         for instant, saved in readable_savepoints(table, timeline, LocalEngine())
     }
     return [replace(row, problem=row.problem or threats.get(row.instant) or None) for row in rows]

@@ -12,23 +12,30 @@ from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.unfinished import Way
 from hudictl.table.choose import is_of_other_groups
-from hudictl.table.commits import LazyCommits
+from hudictl.table.commits import Commits, LazyCommits
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 
 def dropped_partitions(
-    table: Table, timeline: Timeline, engine: Engine, names: Collection[str] | None = None
+    table: Table,
+    timeline: Timeline,
+    engine: Engine,
+    names: Collection[str] | None = None,
+    commits: Commits | None = None,
 ) -> dict[str, str]:
     """The partitions of which every file group is replaced, each with the last commit that left nothing in it.
 
     Args:
         names: the only partition paths to look at; None for all.
+        commits: those of the timeline, if they were read already; damaged ones are empty.
 
     Raises StorageFailed, EngineFailed.
     """
-    commits, replaced, by = LazyCommits(table, timeline, damaged_ok=True), dict[str, set[str]](), dict[str, str]()
+    if commits is None:
+        commits = LazyCommits(table, timeline, damaged_ok=True)
+    replaced, by = dict[str, set[str]](), dict[str, str]()
     for instant in timeline.having(REPLACECOMMIT):
         commit = commits[instant.time] if instant.completed else None
         for path, groups in commit.replaced.items() if commit else ():
@@ -46,19 +53,16 @@ def dropped_partitions(
     return {path: time for path, time in by.items() if path in found.partitions and path not in others}
 
 
-def with_files(dropped: Mapping[str, str], files: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """The dropped partitions in which a savepoint names files: it names all partitions, also those without."""
-    return {path: by for path, by in dropped.items() if files.get(path)}
-
-
-def told_dropped(dropped: Mapping[str, str]) -> str:
-    """What threatens the files of a savepoint in these partitions; "" where there are none."""
-    if not dropped:
+def told_dropped(dropped: Mapping[str, str], files: Mapping[str, Collection[str]]) -> str:
+    """What threatens the files of a savepoint, by partition path; "" where nothing does."""
+    # It names all partitions, also those in which it has no files.
+    lost = {path: by for path, by in dropped.items() if files.get(path)}
+    if not lost:
         return ""
-    named = first_few(sorted(map(repr, dropped)), most=3, rest=" and {:,} more")
-    by = first_few(sorted(set(dropped.values())), most=3, rest=" and {:,} more")
+    named = first_few(sorted(map(repr, lost)), most=3, rest=" and {:,} more")
+    by = first_few(sorted(set(lost.values())), most=3, rest=" and {:,} more")
     return (
-        f"{by} dropped {count_of(len(dropped), 'partition')} with files of the savepoint ({named}): "
+        f"{by} dropped {count_of(len(lost), 'partition')} with files of the savepoint ({named}): "
         "Hudi's next clean deletes the folder, although the savepoint names the files. Set "
         "hoodie.clean.automatic=false for all writers, and run no clean, until the savepoint is restored or deleted"
     )

@@ -114,7 +114,7 @@ def find_logs(
 
 
 def folders_among(
-    paths: Iterable[str], options: Mapping[str, str] | None, zone: str | None, notes: list[str]
+    paths: Iterable[str], options: Mapping[str, str] | None, zone: str | None
 ) -> tuple[list[LogFile], list[str]]:
     """The folders among some paths, each as a file without name, and the other paths. Raises as ``find_logs``."""
     tables: dict[str, Table | None] = {}
@@ -124,7 +124,7 @@ def folders_among(
         if place is None or not place.has_folder(""):
             others.append(path)
             continue
-        table = _table_above(place, zone, tables, notes)
+        table = _table_above(place, zone, tables, [])
         storage = table.storage if table else place
         folders.append(LogFile(storage, table, place.uri.removeprefix(storage.uri).strip("/"), "", 0))
     return folders, others

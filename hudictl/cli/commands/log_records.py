@@ -60,10 +60,7 @@ def records(
     if limit is None and common.output == "text":
         limit = _FEW
     wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))
-    said: list[str] = []
-    folders, files = (
-        folders_among(paths, common.storage_options, common.timezone, said) if merged else ([], list(paths))
-    )
+    folders, files = folders_among(paths, common.storage_options, common.timezone) if merged else ([], list(paths))
     logs, notes = find_logs(files, common.storage_options, common.timezone)
     tables = {log.table.uri if log.table else None for log in (*logs, *folders)}
     damaged: list[Unreadable | Unsupported] = []

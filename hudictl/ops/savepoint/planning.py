@@ -14,7 +14,7 @@ from hudictl.ops.session import Session
 from hudictl.phrases import seconds
 from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import last_commit_retained, pending_cleans
-from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
+from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
@@ -79,7 +79,7 @@ def _warnings(session: Session, timeline: Timeline, files: Mapping[str, Collecti
     """What endangers a savepoint with these files."""
     ahead = [f"{found.instant}: {found.meaning}" for found in commits_ahead(session.table, timeline)][:1]
     found = dropped_partitions(session.table, timeline, session.engine, files)
-    dropped = told_dropped(with_files(found, files))
+    dropped = told_dropped(found, files)
     return (*ahead, dropped) if dropped else tuple(ahead)
 
 

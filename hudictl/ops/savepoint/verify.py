@@ -6,7 +6,7 @@ from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
-from hudictl.state.dropped import dropped_partitions, told_dropped, with_files
+from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.protection import unprotected, ways_back
@@ -42,7 +42,7 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
             raise
         return Restorable(instant, False, error.message, 0, 0, hint=error.hint)
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
-    threat = told_dropped(with_files(dropped, saved.files.names_in(dropped)))
+    threat = told_dropped(dropped, saved.files.names_in(dropped))
     bare = _unprotected(session, instant, saved.files)
     return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed, bare, threat)
 

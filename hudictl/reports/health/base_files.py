@@ -16,4 +16,4 @@ def ends(look: Look) -> Iterator[Finding]:
     read = partial(wrong_ends, look.facts.table.storage, committed_without(look.facts.timeline, ()))
     for path, problem in sorted(chain.from_iterable(look.facts.sweep.over("read footers", read))):
         meaning = f"it is {problem}: queries that read it fail. {FROM_BACKUP}"
-        yield Finding("not-parquet", ERROR, path, meaning, look.way_before(path.rpartition("/")[2]))
+        yield Finding("not-parquet", ERROR, path, meaning, look.way_before_file(path.rpartition("/")[2]))

@@ -79,23 +79,27 @@ def check_table(
     named_by = [finding for finding in found if finding.finding != UNREADABLE and finding.severity == ERROR]
     names |= {finding.subject for finding in named_by if finding.subject and selection.takes(finding.finding)}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
-    asked = [_possible(table, finding) for finding in told if selection.takes(finding.finding)]
+    asked = _possible(table, [finding for finding in told if selection.takes(finding.finding)])
     return Found(
         tuple({(finding.finding, finding.subject): finding for finding in asked}.values()),
         tuple(entry for entry in skipped if selection.takes(entry.finding)),
     )
 
 
-def _possible(table: Table, finding: Finding) -> Finding:
-    """A finding without the commands that would refuse the table."""
-    if not finding.remedy and MADE_ANEW not in finding.meaning:
-        return finding
+def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
+    """The findings without the commands that would refuse the table."""
     try:
         writable_table(table, NOTHING_SAID)
     except Unsupported as error:
-        meaning = finding.meaning.replace(MADE_ANEW, "Drop the metadata table with hudi-cli (`metadata delete`)")
-        return replace(finding, meaning=f"{meaning}; {error.message}", remedy=())
-    return finding
+        return [_without_commands(finding, error.message) for finding in findings]
+    return findings
+
+
+def _without_commands(finding: Finding, refusal: str) -> Finding:
+    if not finding.remedy and MADE_ANEW not in finding.meaning:
+        return finding
+    meaning = finding.meaning.replace(MADE_ANEW, "Drop the metadata table with hudi-cli (`metadata delete`)")
+    return replace(finding, meaning=f"{meaning}; {refusal}", remedy=())
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

@@ -14,7 +14,7 @@ def without_content(look: Look) -> Iterator[Finding]:
     """Empty completed commits: the writer died, or the disk was full, after the file was created."""
     for file in empty_commits(look.facts.timeline):
         meaning = "the file of this commit is empty: whether all of its data files exist cannot be determined"
-        yield Finding("empty-commit", ERROR, file.name, meaning, look.way_before("", file.time))
+        yield Finding("empty-commit", ERROR, file.name, meaning, look.way_before(file.time))
 
 
 def base_files(look: Look) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _wrong_sizes(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
             sizes = f"{file.found:,} bytes, but its commit recorded {file.expected:,}"
             meaning = f"{sizes}: {queries} fail, or return wrong rows. {FROM_BACKUP}"
             path = data_path(entry.path, file.name)
-            yield Finding("wrong-size", ERROR, path, meaning, look.way_before(file.name))
+            yield Finding("wrong-size", ERROR, path, meaning, look.way_before_file(file.name))
 
 
 def _missing_change_logs(found: Sequence[Differences]) -> Iterator[Finding]:

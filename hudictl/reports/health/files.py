@@ -14,7 +14,7 @@ from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import removal_of
-from hudictl.state.dropped import told_dropped, ways_out, with_files
+from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.lost_end import lost_end
 from hudictl.state.needed import UPGRADE_FIRST, needed_files
@@ -105,7 +105,7 @@ def missing(look: Look) -> Iterator[Finding]:
             "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost. "
             f"{FROM_BACKUP}"
         )
-        yield Finding("missing-file", ERROR, path, meaning, look.way_before(path.rpartition("/")[2]))
+        yield Finding("missing-file", ERROR, path, meaning, look.way_before_file(path.rpartition("/")[2]))
 
     for file in needed.misnamed[:1]:
         meaning = (
@@ -199,7 +199,7 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
         meaning = f"it cannot be restored completely; missing, empty or damaged: {named(lost)}"
         remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
-    dropped = told_dropped(with_files(look.dropped, saved.names_in(look.dropped)))
+    dropped = told_dropped(look.dropped, saved.names_in(look.dropped))
     if dropped:
         yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
     bare = [] if lost else unprotected(look.facts, ways, saved)

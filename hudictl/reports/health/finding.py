@@ -79,7 +79,7 @@ class Look:
     @cached_property
     def dropped(self) -> dict[str, str]:
         """The partitions in which readers see no file group any more, each with the commit that dropped it."""
-        return dropped_partitions(self.facts.table, self.facts.timeline, self.engine)
+        return dropped_partitions(self.facts.table, self.facts.timeline, self.engine, commits=self.facts.commits)
 
     @cached_property
     def last(self) -> str:
@@ -91,15 +91,18 @@ class Look:
         """The blocks in logs with a time after the last completed write, of table version 6."""
         return blocks_after_last(self.facts)
 
-    def way_before(self, name: str, time: str = "") -> tuple[Way, ...]:
-        """The way back to the last completed write before a data file's instant, or before another: its plan is refused
-        if files are missing there, too."""
-        data = parse_data_file(name)
-        # Below table version 8 the name of a log does not say who has written it.
-        named_by_writer = data is not None and (data.is_base or self.facts.table.rules.logs_named_by_writer)
-        time = time or (data.instant if data and named_by_writer else "")
+    def way_before(self, time: str) -> tuple[Way, ...]:
+        """The way back to the last completed write before an instant; its plan is refused if files are missing there,
+        too."""
         earlier = [entry.time for entry in self.facts.timeline.completed_writes() if entry.time < time]
         return mended(command_of("restore", options=[f"--to-instant={max(earlier)}"])) if earlier else ()
+
+    def way_before_file(self, name: str) -> tuple[Way, ...]:
+        """The same for the instant that has written a data file."""
+        data = parse_data_file(name)
+        # Below table version 8 the name of a log does not say who has written it.
+        known = data is not None and (data.is_base or self.facts.table.rules.logs_named_by_writer)
+        return self.way_before(data.instant) if data is not None and known else ()
 
     def silent(self, modified_ms: int) -> bool:
         """Whether there was no activity for so long that it counts as dead."""

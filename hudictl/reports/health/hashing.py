@@ -53,7 +53,7 @@ def bucket_twins(look: Look) -> Iterator[Finding]:
             )
             begun = {row.file_id: row.base_instant for row in rows if row.file_id in ids}
             subject = f"{partition or '.'} bucket {bucket}"
-            yield Finding("bucket-twice", ERROR, subject, meaning, look.way_before("", max(begun.values())))
+            yield Finding("bucket-twice", ERROR, subject, meaning, look.way_before(max(begun.values())))
 
 
 def _gone(look: Look, times: set[str]) -> set[str]:

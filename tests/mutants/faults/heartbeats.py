@@ -23,8 +23,8 @@ FAULTS = (
     ),
     Fault(
         "cli/writers_options.py",
-        "        rule, said = heartbeat_rule(kept | given), INTERVAL in given or MISSES in given\n",
-        "        rule, said = heartbeat_rule(given), INTERVAL in given or MISSES in given\n",
+        "            common = replace(common, rule=heartbeat_rule(kept | given), rule_said=said)\n",
+        "            common = replace(common, rule=heartbeat_rule(given), rule_said=said)\n",
         "commands that change the table do not read the profile's heartbeat settings",
         SETTINGS,
     ),

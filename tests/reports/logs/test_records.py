@@ -51,7 +51,7 @@ def queried(base: Path, as_of: str | None = None) -> list[RecordRow]:
     table = open_table(str(base))
     timeline = load_timeline(table)
     rows = slice_rows(table, files_of_table(table, timeline, LocalEngine()), timeline, as_of)
-    folders, _ = folders_among([str(base / path) for path in sorted({row.partition for row in rows})], None, None, [])
+    folders, _ = folders_among([str(base / path) for path in sorted({row.partition for row in rows})], None, None)
     return [row for one in slices_of((), folders, as_of, []) for row in merged_rows(one, Wanted(), [])]
 
 
