@@ -1,7 +1,9 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 from hudictl.engine.base import Engine
@@ -20,6 +22,7 @@ from hudictl.ops.undo.plan import KEEP, asked_to_delete
 from hudictl.ops.undo.retired import delete_left, left_by
 from hudictl.ops.undo.unlist import listed, plan_unlisting, unlist
 from hudictl.phrases import seconds
+from hudictl.state.asked_files import find_asked
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.metadata_undo import MetadataPlan, Mode
@@ -28,6 +31,7 @@ from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.table import choose
 from hudictl.table.commits import LazyCommits, raise_unreadable
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -51,12 +55,14 @@ from hudictl.table.written import gather_written
 
 @dataclass(frozen=True)
 class OrphanOptions:
-    """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running. The
-    others are as in ``RestoreOptions``."""
+    """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running.
+    ``paths``: the only files to delete, of which the operator is sure; none for all sure orphans. The others are as in
+    ``RestoreOptions``."""
 
     idle_ms: int = DEFAULT_IDLE_MS
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     """Finds what can be deleted. Changes nothing; every guard has passed.
 
     Raises:
+        NotFound: there is no file at a given path.
         Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
     table = session.table
@@ -152,7 +159,10 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
 
     session.engine.start()
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table, session.engine))
-    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
+    candidates = (
+        find_asked(facts, session.engine, options.paths) if options.paths else find_orphans(facts, session.engine)
+    )
+    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in candidates]
     orphans = tuple(orphan for orphan in found if orphan.sure)
     requested = asked_to_delete(options.metadata)
     metadata_table = plan_unlisting(facts, [entry.file for entry in orphans], requested)
@@ -201,7 +211,12 @@ def _kept_by_metadata_table(
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
     quiet_ms = now_ms - orphan.file.modified_ms
-    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it was changed {seconds(quiet_ms)} ago")
+    if quiet_ms >= options.idle_ms:
+        return orphan
+    changed = f"it was changed {seconds(quiet_ms)} ago"
+    if options.paths:
+        raise Conflict(f"{orphan.file.path}: {changed}", hint="wait, or set --idle, if no writer is at work")
+    return orphan.left(changed)
 
 
 def _check_signs(session: Session, signs: Signs) -> None:
@@ -285,12 +300,12 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
 
     session.monitor.step("verify")
     found = sweep(table, session.engine, {file.partition for file in files}, sync=True)
-    stored = {file.path for file in found.of_groups(file.group for file in files)}
+    gone = set(found.absent(_names(files)))
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _lists_none(session, plan, time, files)
     delete_retired(table, time)
     delete_retired_indexes(table, time)
-    kept = [file.path for file in files if file.path in stored]
+    kept = [file.path for file in files if file.path not in gone]
     if kept:
         reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
         raise Incomplete(
@@ -384,7 +399,7 @@ def _owned_by_now(session: Session, plan: OrphanPlan) -> set[str]:
     return {
         orphan.file.path
         for orphan in plan.orphans
-        if orphan.file.data.instant in taken or orphan.file.path in named.files
+        if (orphan.file.data.instant in taken and not orphan.unnamed) or orphan.file.path in named.files
     }
 
 
@@ -402,15 +417,20 @@ def _slice(file: StoredFile) -> tuple[str, str, str]:
 
 
 def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
-    """The logs of the plan that have changed: below table version 8, on a store that can append, a writer continues a
-    log of another writer. Raises StorageFailed, EngineFailed."""
-    logs = [orphan.file for orphan in plan.orphans if not orphan.file.data.is_base]
-    if not session.table.rules.logs_grow or not logs:
+    """The files of the plan that have changed: below table version 8, on a store that can append, a writer continues a
+    log of another writer; and another tool can write the same name again. Raises StorageFailed, EngineFailed."""
+    grow, asked = session.table.rules.logs_grow, plan.options.paths
+    files = [orphan.file for orphan in plan.orphans if asked or (grow and not orphan.file.data.is_base)]
+    if not files:
         return set()
-    found = sweep(session.table, session.engine, {file.partition for file in logs})
-    now = {file.path: file for file in found.of_groups(file.group for file in logs)}
-    return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}
+    found = sweep(session.table, session.engine, {file.partition for file in files})
+    now = dict(chain.from_iterable(found.over("look for changed files", choose.states, _names(files).items())))
+    planned = {file.path: (file.size, file.modified_ms) for file in files}
+    return {path for path, state in now.items() if state != planned[path]}
 
 
-def _state(file: StoredFile) -> tuple[int | None, int]:
-    return file.size, file.modified_ms
+def _names(files: Iterable[StoredFile]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        names[file.partition].append(file.data.name)
+    return names

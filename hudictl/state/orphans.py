@@ -55,7 +55,8 @@ class Orphan:
     """A file without instant. ``sure`` is False if this cannot be proved: such a file is kept.
 
     ``visible``: its instant is older than the timeline, so readers treat it as committed. ``beyond``: its instant is
-    newer than the timeline's end, and no record explains this.
+    newer than the timeline's end, and no record explains this. ``unnamed``: its commit is complete, and does not
+    name it.
     """
 
     file: StoredFile
@@ -63,6 +64,7 @@ class Orphan:
     sure: bool
     beyond: bool
     visible: bool
+    unnamed: bool = False
 
     @property
     def row(self) -> OrphanRow:
@@ -82,8 +84,8 @@ class Orphan:
         return replace(self, sure=False, why=f"{self.why}; {reason}")
 
 
-def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
-    """The orphans among the files of a sweep, by path.
+def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> list[Orphan]:
+    """The orphans among the files of a sweep, by path. ``asked`` are paths of which a person is sure: this is a proof.
 
     The timeline is read after the sweep, and the archive after the timeline. A writer requests its instant before it
     creates a file, and an instant is archived before it leaves the timeline. So the instant of each listed file is
@@ -105,7 +107,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     if not files:
         return []
 
-    records = _records(facts, timeline, owned, archived, files)
+    records = replace(_records(facts, timeline, owned, archived, files), asked=frozenset(asked))
     holding = _holding(table, engine, [file for file in files if not file.data.is_base])
     listings: dict[str, list[StoredFile]] = defaultdict(list)
     for file in facts.sweep.of_groups(file.group for file in files):

@@ -17,6 +17,7 @@ from hudictl.table.slices import StoredFile, base_groups, logs_of
 from hudictl.workers import Packed
 
 ON_NO_TIMELINE = "its instant is on no timeline"
+ASKED = "its path was given"
 NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"
 
 _BUILT = "00000000000000"
@@ -68,7 +69,7 @@ class Records:
     ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
     ``newest`` is the newest completed write of the timeline. ``built_on``, ``partitions`` and ``named`` are from valid
     records (see ``Named``). ``cleaned`` maps the path of a file that a completed clean has deleted to that clean.
-    ``marked`` are the paths of files whose writers' markers still exist.
+    ``marked`` are the paths of files whose writers' markers still exist, ``asked`` those that a person is sure of.
     """
 
     owned: frozenset[str]
@@ -81,6 +82,7 @@ class Records:
     cleaned: Mapping[str, str] = field(default_factory=dict)
     marked: frozenset[str] = frozenset()
     index: Index | None = None
+    asked: frozenset[str] = frozenset()
 
 
 def strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequence[Any]) -> list[StoredFile] | None:
@@ -152,13 +154,15 @@ def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str
     proof, lacking = _proof(file, writers, newest, records)
     why = f"{ON_NO_TIMELINE}, {f'and {proof}' if proof else lacking}"
     needs = list(_needs(file, writers, records))
-    if beyond:
+    if beyond and file.path not in records.asked:
         needs.append(f"the instant is newer than the newest completed write {records.newest}".rstrip())
     return Verdict("; ".join([why, *needs]), bool(proof) and not needs, beyond)
 
 
 def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> tuple[str, str]:
     """The second reason; or "", and the missing proof."""
+    if file.path in records.asked:
+        return ASKED, ""
     time, by_slice = file.data.instant, _named_by_slice(file, records)
     undone = [_undone(writer, file.partition, records) for writer in sorted(writers if by_slice else ()) or [time]]
     if all(proof for proof, _ in undone):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hudictl import workers
-from hudictl.formats.file_names import PARTITION_METAFILE, data_path, parse_data_file, split_names
+from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.storage import Storage
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.table.sweep import names_of
@@ -52,12 +52,19 @@ def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) ->
     return (file.partition, file.data.file_id) not in groups
 
 
-def foreign(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> list[str] | None:
-    """The paths of files in a partition that look like base files, and do not have the name of one."""
-    names = split_names(listing.names) if listing is not None else []
-    ours = (name for name in names if name.endswith(extension) and not name.startswith(PARTITION_METAFILE))
-    odd = [name for name in ours if parse_data_file(name) is None]
-    return [data_path(path, name) for name in odd] or None
+def foreign(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> list[StoredFile] | None:
+    """The files in a partition that look like base files, and do not have the name of one: of no group, no instant."""
+    files = listing.files if listing is not None else ()
+    ours = (file for file in files if file[0].endswith(extension) and not file[0].startswith(PARTITION_METAFILE))
+    odd = [StoredFile(path, DataFile(file[0], "", ""), *file[1:]) for file in ours if parse_data_file(file[0]) is None]
+    return odd or None
+
+
+def states(path: str, listing: Packed | None, given: Sequence[Any]) -> list[tuple[str, tuple[int, int]]] | None:
+    """Size and time of the files in a partition that have one of the given names; each with its path."""
+    if listing is None or not given[0]:
+        return None
+    return [(data_path(path, name), (size, time)) for name, size, time in listing.files if name in given[0]] or None
 
 
 def bucket_twins(path: str, listing: Packed | None, _: Sequence[Any]) -> list[tuple[str, str]] | None:

@@ -1,5 +1,6 @@
 """Orphans that a killed writer leaves, which the archive then makes visible; judged by the real Hudi."""
 
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,34 @@ def kill(base: Path, instant: str) -> None:
     done.unlink()
     done.with_name(f".{done.name}.crc").unlink(missing_ok=True)
     shutil.rmtree(base / ".hoodie/.temp" / instant, ignore_errors=True)
+
+
+@pytest.mark.short("v6-cow", "v9-mor")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
+def test_files_that_are_named_go_and_rows_are_as_before(
+    judge: Judges, version: str, kind: dict[str, str], tmp_path: Path
+) -> None:
+    """A second base file, and a file of another tool: `check` names both, with the command."""
+    hudi, base = judge(version), tmp_path / "named" / "table"
+    hudi.create(base, batch(range(30), 1), kind)
+    before = hudi.both_rows(base)
+    file = sorted((base / "a").glob("*.parquet"))[0]
+    group, _, time = file.name.rsplit("_", 2)
+    others = [file.with_name(name) for name in (f"{group}_9-9-9_{time}", "of-another-tool.parquet")]
+    for other in others:
+        shutil.copy2(file, other)
+    with pytest.raises(JudgeError):
+        hudi.rows(base, metadata=False)
+    found = [entry for entry in check_table(open_table(str(base)), product.ENGINE, 0).findings if entry.remedy]
+    assert {entry.finding for entry in found} == {"second-base-file", "foreign-file"}
+    for entry in found:
+        (way,) = entry.remedy
+        assert product.command(base, *shlex.split(way.command)[1:], "--idle", "0s") == 0
+    assert not any(other.exists() for other in others)
+    assert hudi.both_rows(base) == before
+    hudi.upsert(base, batch(range(30), 2), options=kind)
+    assert hudi.both_rows(base)["count"] == 30
 
 
 def abandon(hudi: Judge, base: Path, kind: str) -> str:

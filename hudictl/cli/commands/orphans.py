@@ -45,22 +45,32 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
 
 @orphans.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @idle_option
 @orphan_keeping_options
 @table_options
 @engine_options
 @change_options
 def delete(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int, keeping: Keeping
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    idle_ms: int,
+    keeping: Keeping,
+    paths: tuple[str, ...],
 ) -> None:
     """Delete the sure orphans. Unknown ones are kept; so are files that changed within --idle.
+
+    With PATHs: these files only, of which you are sure. A PATH is an orphan, sure or unknown; a base file that its own
+    commit does not name; or a file that Hudi did not write, below the table's partitions. What a commit, a savepoint
+    or a pending plan names is refused.
 
     If the metadata table lists some of them, they are taken out of it first. Then its indexes of keys are deleted, too:
     they may hold keys of these files.
     """
     from hudictl.ops.orphans import OrphanOptions
 
-    options = OrphanOptions(idle_ms, **asdict(keeping))
+    options = OrphanOptions(idle_ms, **asdict(keeping), paths=paths)
     run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
@@ -78,7 +88,8 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
     def said(plan: "OrphanPlan") -> str:
         if not plan.orphans:
             return "what earlier deletions have left"
-        return f"{count_of(plan.files_to_delete, 'orphan')}, {size(plan.bytes_to_delete)}"
+        noun = "file" if plan.options.paths else "orphan"
+        return f"{count_of(plan.files_to_delete, noun)}, {size(plan.bytes_to_delete)}"
 
     def done(plan: "OrphanPlan", result: "OrphanResult") -> str:
         counted = f"{result.files_deleted:,} of " if plan.orphans else ""

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from hudictl.formats.file_names import data_path
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, named
+from hudictl.phrases import command_of
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
 from hudictl.reports.health.partition import Differences, differences
 from hudictl.table.file_view import committed_without
 from hudictl.table.timeline import empty_commits
@@ -40,7 +41,8 @@ def _second_base_files(found: Sequence[Differences]) -> Iterator[Finding]:
                 says = "no commit on the timeline names any of them; keep one, and move the others out of the table"
             meaning = f"{len(paths)} base files in one slice: readers use the last one in the listing. Here {says}"
             wrong = [path for path in paths if path not in right] or paths
-            yield Finding("second-base-file", ERROR, wrong[0], meaning)
+            remedy = mended(command_of("orphans delete", *wrong)) if right else ()
+            yield Finding("second-base-file", ERROR, wrong[0], meaning, remedy)
 
 
 def _unnamed_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
@@ -52,7 +54,8 @@ def _unnamed_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding
                 meaning = (
                     "its commit does not name this file, but readers that list folders treat its rows as committed"
                 )
-                yield Finding("unnamed-file", ERROR, data_path(entry.path, name), meaning)
+                path = data_path(entry.path, name)
+                yield Finding("unnamed-file", ERROR, path, meaning, mended(command_of("orphans delete", path)))
 
 
 def _wrong_sizes(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from itertools import chain
 
 from hudictl import workers
@@ -13,6 +12,7 @@ from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, WARNING, Finding, Look, mended, named
+from hudictl.state.asked_files import foreign_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
@@ -23,7 +23,6 @@ from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
 from hudictl.state.savepoints import Saved, is_protection, read_saved
 from hudictl.state.unfinished import RESUME
-from hudictl.table import choose
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.file_view import metafile_path
 from hudictl.table.saved import NOTHING_SAVED, SavedFiles
@@ -243,13 +242,12 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
 def foreign(look: Look) -> Iterator[Finding]:
     """Files that look like base files, and do not have the name of one, as another tool writes them. Hudi's view fails
     at a name without an underscore, and skips the others (seen with 0.15.0, 1.0.2 and 1.2.0)."""
-    extension = f".{look.facts.table.properties.get('hoodie.table.base.file.format', 'PARQUET').lower()}"
-    found = look.facts.sweep.over("look for foreign files", partial(choose.foreign, extension))
-    for path in sorted(chain.from_iterable(found)):
-        fails = "_" not in path.rpartition("/")[2]
+    for file in foreign_files(look.facts):
+        fails = "_" not in file.data.name
         what = "Hudi's readers and writers that list folders fail at it" if fails else "Hudi does not read it"
-        meaning = f"not a file of Hudi: {what}. Its rows are not in the table. Move it out of the table"
-        yield Finding("foreign-file", ERROR if fails else INFO, path, meaning)
+        meaning = f"not a file of Hudi: {what}. Its rows are not in the table. Move it out of the table, or delete it"
+        remedy = mended(command_of("orphans delete", file.path))
+        yield Finding("foreign-file", ERROR if fails else INFO, file.path, meaning, remedy)
 
 
 def strangers(look: Look) -> Iterator[Finding]:

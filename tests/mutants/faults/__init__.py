@@ -6,6 +6,7 @@ from tests.mutants.fault import Fault
 from tests.mutants.faults import (
     ahead,
     around_restore,
+    asked_files,
     base_formats,
     borrowed,
     claim,
@@ -65,6 +66,7 @@ from tests.mutants.faults import (
 LISTS: Mapping[str, Sequence[Fault]] = {
     "ahead": ahead.FAULTS,
     "around_restore": around_restore.FAULTS,
+    "asked_files": asked_files.FAULTS,
     "base_formats": base_formats.FAULTS,
     "borrowed": borrowed.FAULTS,
     "claim": claim.FAULTS,

@@ -16,8 +16,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "if orphan.file.data.instant in taken or orphan.file.path in named.files",
-        "if orphan.file.data.instant in taken",
+        "not orphan.unnamed) or orphan.file.path in named.files\n",
+        "not orphan.unnamed)\n",
         "a file that a new savepoint names is deleted",
         ("ops/test_orphans.py::test_what_something_names_by_then_stays",),
     ),
@@ -44,7 +44,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "if orphan.file.data.instant in taken or orphan.file.path in named.files",
+        "if (orphan.file.data.instant in taken and not orphan.unnamed) or orphan.file.path in named.files",
         "if orphan.file.path in named.files",
         "a file whose instant has appeared since planning is deleted",
         ("ops/test_orphans.py",),
@@ -96,7 +96,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    kept = [file.path for file in files if file.path in stored]\n",
+        "    kept = [file.path for file in files if file.path not in gone]\n",
         "    kept = [file.path for file in files if file.path in failed]\n",
         "a file that the store did not delete counts as deleted",
         ("ops/test_orphans.py::test_a_file_that_is_only_said_to_be_deleted_is_named",),

@@ -113,8 +113,8 @@ FAULTS = (
     ),
     Fault(
         WHOSE,
-        "    if beyond:\n",
-        "    if False:\n",
+        "    if beyond and ",
+        "    if False and ",
         "logs of a slice that the timeline has lost are deleted",
         ("state/test_ownership.py::test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8",),
     ),

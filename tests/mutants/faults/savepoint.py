@@ -199,7 +199,7 @@ FAULTS = (
     ),
     Fault(
         "reports/health/files.py",
-        'fails = "_" not in path.rpartition("/")[2]',
+        'fails = "_" not in file.data.name',
         "fails = False",
         "a file that all readers fail at is no error",
         ("reports/health/test_foreign.py",),

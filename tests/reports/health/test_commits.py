@@ -30,6 +30,7 @@ def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) 
     wrong = damage.second_base_file(copy.path)
     finding = found(copy, "second-base-file")
     assert (finding.subject, right in finding.meaning) == (wrong, True)
+    assert finding.advice == f"`hudictl orphans delete {wrong}`"
     assert "unnamed-file" not in {entry.finding for entry in check(copy)}
 
 
@@ -37,7 +38,8 @@ def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) 
 def test_a_file_that_its_commit_does_not_name(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_flat_nomdt")
     wrong = damage.unnamed_file(copy.path)
-    assert found(copy, "unnamed-file").subject == wrong
+    finding = found(copy, "unnamed-file")
+    assert (finding.subject, finding.advice) == (wrong, f"`hudictl orphans delete {wrong}`")
 
 
 @VERSIONS
