@@ -51,7 +51,7 @@ def plan_heartbeat_deletion(session: Session, instant: str) -> HeartbeatDeletion
     writable_table(table, session.locking)
     clock = measure_clock(table.storage)
     timeline = load_timeline(table)
-    known_timeline(timeline)
+    known_timeline(table, timeline)
     writers_zone(table, timeline)
 
     beats = {beat.time: beat for beat in list_heartbeats(table, storage_now_ms(clock))}
@@ -109,7 +109,7 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
     table = session.table
     writable_table(table, session.locking)
     timeline = load_timeline(table)
-    known_timeline(timeline)
+    known_timeline(table, timeline)
     writers_zone(table, timeline)
     folder = look_at_markers(table, instant) if instant in marker_folders(table) else None
     if folder is None:

@@ -186,7 +186,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
 
 def _check_signs(session: Session, table: Table, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a restore or rollback is pending."""
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     liveness.no_lock_in_use(table, signs, session.locking)
     clock.writers_zone(table, signs.timeline)
     timeline_guards.nothing_to_resume(signs, "it may need the metadata table")

@@ -221,7 +221,7 @@ def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orpha
 
 def _check_signs(session: Session, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a restore or rollback is pending, and deletes its files itself."""
-    known_timeline(signs.timeline)
+    known_timeline(session.table, signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     clock.writers_zone(session.table, signs.timeline)
     timeline_guards.nothing_to_resume(signs, "the orphans found may be its files")

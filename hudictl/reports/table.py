@@ -157,7 +157,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     """One line on the table's health, and how to mend it; only the most severe problem."""
     try:
         writable_table(table, NOTHING_SAID)
-        known_timeline(timeline)
+        known_timeline(table, timeline)
         signs = read_signs(table)
         _check_openable(table, timeline)
         operations = (*_operations(table, signs),)

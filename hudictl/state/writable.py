@@ -1,6 +1,8 @@
 """Guards on the kind of table."""
 
 from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats.instants import COMMIT, DELTACOMMIT
+from hudictl.formats.layouts import PROPERTIES
 from hudictl.storage import ODD
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
@@ -10,6 +12,7 @@ from hudictl.table.timeline import Timeline
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 # From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
 _LANCE, _LANCE_FROM = "LANCE", 9
+TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
 _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
@@ -42,9 +45,9 @@ def writable_table(table: Table, locking: Locking) -> None:
     table.storage.require_writable()
 
 
-def known_timeline(timeline: Timeline) -> None:
+def known_timeline(table: Table, timeline: Timeline) -> None:
     """Raises Unsupported: an action that hudictl does not know, or a bootstrap; Unreadable: a link or another odd file
-    in an instant's place, which would stop a change in the middle."""
+    in an instant's place, which would stop a change in the middle, or another table type than the table's."""
     for name, size in timeline.sizes.items():
         if size == ODD:
             raise Unreadable(
@@ -62,6 +65,24 @@ def known_timeline(timeline: Timeline) -> None:
     for instant in timeline.writes():
         if instant.time in _BOOTSTRAP_TIMES:
             raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
+    if wrong := wrong_type(table, timeline):
+        raise Unreadable(f"{PROPERTIES}: {wrong}", hint=f"{TYPE_AGAIN}, before a writer starts", file=PROPERTIES)
+
+
+def wrong_type(table: Table, timeline: Timeline) -> str:
+    """What a lost or changed table type means; "" if the timeline fits it. A table that was changed from merge on read
+    to copy on write has a compaction after its last delta commit."""
+    last = {
+        action: max((entry.time for entry in timeline.having(action) if entry.completed), default="")
+        for action in (COMMIT, DELTACOMMIT)
+    }
+    if not table.is_cow or last[DELTACOMMIT] <= last[COMMIT]:
+        return ""
+    says = "says COPY_ON_WRITE" if "hoodie.table.type" in table.properties else "has no hoodie.table.type"
+    return (
+        f"it {says}, but the timeline is that of a merge-on-read table (delta commit {last[DELTACOMMIT]}): readers "
+        "leave out the rows of logs, and Hudi's next write loses them"
+    )
 
 
 def _known_base_format(value: str, version: int) -> None:

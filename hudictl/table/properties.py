@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 
 from hudictl.errors import Conflict, NotFound, Unreadable
 from hudictl.formats import properties
-from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
+from hudictl.formats.instants import parse_instant_file
+from hudictl.formats.layouts import META, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
-from hudictl.storage import Storage, delete_all, read_whole
+from hudictl.storage import Storage, delete_all, entries_of, read_whole
 
 EVERYTHING_FAILS = "the file is empty or cut: Hudi does not use the backup, and every reader and writer fails"
 
@@ -18,7 +19,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
 
     Raises:
         NotFound: neither file exists.
-        Unreadable: neither is intact.
+        Unreadable: neither is intact, or the table has instants and neither file.
     """
     found = False
     for path in (PROPERTIES, PROPERTIES_BACKUP):
@@ -30,18 +31,24 @@ def read_properties(storage: Storage) -> dict[str, str]:
         values = _valid(body)
         if values is not None:
             return values
-    if not found:
+    if not found and not _has_instants(storage):
         raise NotFound(
             f"{storage.uri} is not a Hudi table: there is no {PROPERTIES}",
             hint="give the table's base path: the folder with .hoodie",
             table=storage.uri,
         )
     raise Unreadable(
-        f"{PROPERTIES} is damaged, and there is no intact {PROPERTIES_BACKUP}",
+        f"{PROPERTIES} is {'damaged' if found else 'lost'}, and there is no intact {PROPERTIES_BACKUP}",
         hint="put the file back from a backup; hoodie.table.checksum in it must match its database and table name "
         "(CRC-32 of database.table)",
         file=PROPERTIES,
     )
+
+
+def _has_instants(storage: Storage) -> bool:
+    """Whether there is a timeline, in the folder of either layout."""
+    names = (entry.name for folder in (META, f"{META}/timeline") for entry in entries_of(storage, folder))
+    return any(file is not None and file.known for file in (parse_instant_file(name, 2) for name in names))
 
 
 def update_interrupted(storage: Storage, path: str, backup: str) -> str:

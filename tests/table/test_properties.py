@@ -36,6 +36,17 @@ def test_neither_file(store: LocalStorage) -> None:
     assert caught.value.exit_code == 10
 
 
+@pytest.mark.parametrize("file", ["20261121030250364.commit", "timeline/20261121030250364_20261121030251364.commit"])
+def test_a_timeline_without_either_file_is_a_table_that_lost_them(store: LocalStorage, base: Path, file: str) -> None:
+    """Not a wrong path: the message does not send to look for another one."""
+    path = base / ".hoodie" / file
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    with pytest.raises(Unreadable, match=f"{PROPERTIES} is lost") as caught:
+        read_properties(store)
+    assert (caught.value.exit_code, caught.value.fields["file"]) == (14, PROPERTIES)
+
+
 def test_a_path_that_is_a_file(base: Path) -> None:
     """Named by mistake: no table either, not a storage failure."""
     (base / "f.parquet").write_bytes(b"")

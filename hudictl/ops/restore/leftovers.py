@@ -118,7 +118,7 @@ def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests, properties)
     if not found.nothing:
         writable_table(table, session.locking)
-        known_timeline(signs.timeline)
+        known_timeline(table, signs.timeline)
     return found
 
 

@@ -112,7 +112,7 @@ def check_signs(
     """
     table = session.table
     find_commit(table, signs.timeline, target)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     for instant in signs.timeline.instants:
         guards.completed_once(instant)
     liveness.no_lock_in_use(table, signs, session.locking)

@@ -81,7 +81,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     restore = _only(session, signs)
     _check_signs(session, signs, idle_ms)
     instants = restore.instants.union(later_writes(table, restore))

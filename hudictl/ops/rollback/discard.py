@@ -35,7 +35,7 @@ def plan_discard(session: Session, idle_ms: int) -> Discard:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
     _check(session, signs, unwanted, idle_ms)
     facts = read_facts(table, session.engine, signs)

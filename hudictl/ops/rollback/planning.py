@@ -166,7 +166,7 @@ def _facts(
 def check_around(session: Session, signs: Signs) -> None:
     """The guards that need no listing of data files, and are the same for all targets; they run again under the claim.
     Raises as ``plan_rollback``."""
-    known_timeline(signs.timeline)
+    known_timeline(session.table, signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     guards.no_restore(session.table, signs)
 

@@ -121,7 +121,7 @@ def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[In
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     liveness.no_lock_in_use(table, signs, session.locking)
     clock.writers_zone(table, signs.timeline)
 

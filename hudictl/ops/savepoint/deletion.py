@@ -26,7 +26,7 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
     found = signs.timeline.find(instant, fmt.SAVEPOINT)
     if found is None and signs.timeline.find(instant, *fmt.COMMIT_ACTIONS) is None:
         find_savepoint(table, signs.timeline, instant)

@@ -40,7 +40,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     table, options = session.table, options or SavepointOptions()
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(signs.timeline)
+    known_timeline(table, signs.timeline)
 
     commit = find_commit(table, signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)

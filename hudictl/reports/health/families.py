@@ -65,7 +65,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     files.blocks_ahead: (files.ROLLBACK_BLOCK_AHEAD,),
     files.strangers: ("other-table", "linked-folder"),
     files.foreign: ("foreign-file",),
-    storage.table_properties: ("properties-damaged", "properties-backup"),
+    storage.table_properties: ("properties-damaged", "properties-backup", "table-type-wrong"),
     storage.metadata_table: (
         *("metadata-table-absent", "metadata-table-version", "metadata-table-unlisted", "metadata-table-leftover"),
     ),

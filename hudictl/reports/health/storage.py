@@ -10,6 +10,7 @@ from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
+from hudictl.state.writable import TYPE_AGAIN, wrong_type
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
@@ -22,8 +23,11 @@ _RETIRED = ".metadata_"
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
-    """An interrupted update of hoodie.properties, also of the metadata table's."""
+    """An interrupted update of hoodie.properties, also of the metadata table's; and a table type that cannot be."""
     storage = look.facts.table.storage
+    wrong = wrong_type(look.facts.table, look.facts.timeline)
+    if wrong:
+        yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. {TYPE_AGAIN}, before a writer starts")
     for path, backup_path in properties_in_use(look.facts.table):
         backup = storage.stat(backup_path)
         harm = update_interrupted(storage, path, backup_path)

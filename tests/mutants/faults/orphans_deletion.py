@@ -122,7 +122,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    known_timeline(signs.timeline)\n",
+        "    known_timeline(session.table, signs.timeline)\n",
         "",
         "orphans are deleted beside an action that hudictl does not know",
         ("ops/test_orphans_guards.py::test_none_is_planned",),

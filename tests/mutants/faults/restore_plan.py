@@ -140,7 +140,7 @@ FAULTS = (
     ),
     Fault(
         SCOPE,
-        ("    known_timeline(signs.timeline)\n    for"),
+        ("    known_timeline(table, signs.timeline)\n    for"),
         "    for",
         "a restore goes on beside actions that nobody knows",
         ("cli/test_saved_plans.py::test_every_guard_runs_again",),

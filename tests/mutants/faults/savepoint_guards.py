@@ -18,7 +18,7 @@ FAULTS = (
     ),
     Fault(
         DELETION,
-        "    known_timeline(signs.timeline)\n",
+        "    known_timeline(table, signs.timeline)\n",
         "",
         "a savepoint goes beside an action that hudictl does not know",
         ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),

@@ -14,7 +14,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    known_timeline(signs.timeline)\n",
+        "    known_timeline(table, signs.timeline)\n",
         "",
         "a savepoint is made beside an action that hudictl does not know",
         ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),

@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from hudictl.errors import Unreadable
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
@@ -29,6 +31,29 @@ def say(copy: Copy, **changed: str) -> None:
 
 
 # Properties.
+
+
+@VERSIONS
+@pytest.mark.parametrize("line", ["", "hoodie.table.type=COPY_ON_WRITE\n"], ids=["lost", "changed"])
+def test_a_table_type_that_the_timeline_contradicts(unpack: Unpack, version: str, line: str) -> None:
+    """Hudi reads the table without its logs then (0.15.0, 1.0.2, 1.2.0), and a rollback would leave their rows."""
+    copy = unpack(version, "mor_part")
+    properties = copy.meta / "hoodie.properties"
+    put(properties, properties.read_text().replace("hoodie.table.type=MERGE_ON_READ\n", line))
+    assert brief(one(copy)) == ("table-type-wrong", ERROR, ".hoodie/hoodie.properties")
+    assert describe_table(copy.table).writers_can_start is False
+    with pytest.raises(Unreadable, match="merge-on-read"):
+        plan_savepoint(session(copy.table), None)
+
+
+@VERSIONS
+def test_copy_on_write_after_a_last_compaction_is_a_change_of_type(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    properties = copy.meta / "hoodie.properties"
+    put(properties, properties.read_text().replace("MERGE_ON_READ", "COPY_ON_WRITE"))
+    last = max(copy.timeline.glob("*.deltacommit"))
+    put(last.with_name("2027" + last.name.removesuffix("deltacommit")[4:] + "commit"), last.read_bytes())
+    assert "table-type-wrong" not in {found.finding for found in check(copy)}
 
 
 @VERSIONS
