@@ -125,7 +125,9 @@ def savepoint(probe: Probe) -> None:
         return
     if (error := _cleaned(table)) is not None:
         alone = _cleaned(probe.before.copy(_emptied(probe.folder / "before")))
-        say = probe.problem if alone is None else probe.hudis.append
+        # 1.2.0's clean by file versions fails where a savepoint protects all that it would take.
+        its_own = alone is not None or "For empty cleans" in str(error)
+        say = probe.hudis.append if its_own else probe.problem
         say(f"Hudi does not clean beside the savepoint on {target}: {error}")
         return
     if wrong := table.wrong_rows():
