@@ -21,7 +21,7 @@ from hudictl.ops.undo.metadata import unchanged
 from hudictl.ops.undo.plan import KEEP, asked_to_delete
 from hudictl.ops.undo.retired import delete_left, left_by
 from hudictl.ops.undo.unlist import listed, plan_unlisting, unlist
-from hudictl.phrases import seconds
+from hudictl.phrases import count_of, seconds
 from hudictl.state.asked_files import find_asked
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
@@ -309,7 +309,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     if kept:
         reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
         raise Incomplete(
-            f"{len(kept):,} of {len(files):,} files still exist, for example {kept[0]}{reason}",
+            f"{len(kept):,} of {count_of(len(files), 'file')} could not be deleted, for example {kept[0]}{reason}",
             hint="fix the cause, then run the command again",
             files=kept,
         )

@@ -25,7 +25,7 @@ from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
-from hudictl.phrases import first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
@@ -184,7 +184,7 @@ def refuse_grown(planned: Collection[str], paths: Collection[str]) -> None:
     grown = sorted(set(paths) - set(planned))
     if grown:
         raise Conflict(
-            f"{len(grown):,} files to delete are not in the plan: {first_few(grown)}",
+            f"{count_of(len(grown), 'file')} to delete, but not in the plan: {first_few(grown)}",
             hint="make a new plan, and read it",
             files=grown,
         )

@@ -260,7 +260,7 @@ def _hashing_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
 
 def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     return [
-        f"The pending clean {clean} is removed: it would delete {count:,} required files."
+        f"The pending clean {clean} is removed: it would delete {count_of(count, 'required file')}."
         for clean, count in plan.cleans_discarded.items()
     ]
 
@@ -288,5 +288,5 @@ def _found_line(found: FoundRestore) -> str:
     owner = "hudictl's" if found.own else "Hudi's"
     return (
         f"Found {owner} pending restore {found.restore} to {target_text(found.target)} ({found.state}): "
-        f"{found.gone:,} instants removed, {found.taken_back:,} pending, {found.completed:,} still completed."
+        f"{count_of(found.gone, 'instant')} removed, {found.taken_back:,} pending, {found.completed:,} still completed."
     )

@@ -6,7 +6,7 @@ from itertools import chain
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP
-from hudictl.phrases import first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.metadata_facts import list_files, read_headers, read_metadata_facts
 from hudictl.state.metadata_gap import behind
@@ -67,7 +67,9 @@ def metadata_fate(
         return dropped(table, "its timeline has no delta commit of the listing of files")
     unlisted = behind(facts, outcome, removed, savepointed, marked)
     if unlisted:
-        return dropped(table, f"it does not list {len(unlisted):,} required files: {first_few(unlisted, most=1)}")
+        return dropped(
+            table, f"it does not list {count_of(len(unlisted), 'required file')}: {first_few(unlisted, most=1)}"
+        )
     going = {file.path for files in outcome.removed.values() for file in files}
     unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, listing.files))
     hidden = (file.path for file in unlisted_files if not _takes_back(table, file))

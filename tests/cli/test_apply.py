@@ -396,7 +396,7 @@ def test_fewer_files_are_none_the_worse_and_more_are_12(unpack: Unpack, tell: Te
     said = tell("apply", file, *LOCAL)
     assert said.code == 12
     assert more.name in said.line
-    assert "1 files to delete are not in the plan" in said.line
+    assert "1 file to delete, but not in the plan" in said.line
     drop(more)
     assert tell("apply", file, *LOCAL).code == 0
 

@@ -40,10 +40,10 @@ def test_text_shows_ten_and_says_so(tell: Tell, tmp_path: Path) -> None:
     base = support.unpack_logs("v9", "log_compacted", tmp_path)
     total = len(tell("log", "records", base, "-o", "json").json["rows"])
     assert total > 10
-    more = "only the first {} records are shown: --limit 0 shows all"
+    more = "shown: the first {} records; --limit 0 shows all"
     assert tell("log", "records", base).out.splitlines()[-1] == more.format(10)
-    assert "only the first" not in tell("log", "records", base, "--limit", "0").out
-    assert "only the first" not in tell("log", "records", base, "--limit", total, "-o", "ndjson").err
+    assert "shown: the first" not in tell("log", "records", base, "--limit", "0").out
+    assert "shown: the first" not in tell("log", "records", base, "--limit", total, "-o", "ndjson").err
     limited = tell("log", "records", base, "--limit", "2", "-o", "json").json
     assert len(limited["rows"]) == 2
     assert limited["notes"][-1] == more.format(2)

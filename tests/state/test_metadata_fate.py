@@ -97,7 +97,7 @@ def behind_storage(copy: Copy) -> str:
     path = min(required(copy.table, judged(facts_of(copy), copy.commits[-1:], NOTHING_SAVED)[0]))
     partition, _, name = path.rpartition("/")
     say(copy.path, {partition: {name: None}})
-    return f"it does not list 1 required files: {path}"
+    return f"it does not list 1 required file: {path}"
 
 
 def pending_restore(copy: Copy) -> str:
@@ -212,7 +212,7 @@ def test_what_the_savepoint_names_must_be_listed(unpack: Unpack, version: str) -
     named = kept_saved({partition: (name,)})
     outcome = replace(outcome, unlisted=tuple(file for file in files_of(facts.sweep) if file.path == path))
     assert metadata_fate(facts, gone, outcome, NOTHING_SAVED).mode is Mode.UNDO
-    assert f"it does not list 1 required files: {path}" in str(metadata_fate(facts, gone, outcome, named).reason)
+    assert f"it does not list 1 required file: {path}" in str(metadata_fate(facts, gone, outcome, named).reason)
     # Of a log that gets a rollback block the savepoint proves nothing.
     assert metadata_fate(facts, gone, outcome, named, marked=[path]).mode is Mode.UNDO
 

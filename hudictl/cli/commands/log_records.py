@@ -10,6 +10,7 @@ from hudictl.cli.options import TableOptions, as_of_option, path_options
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Unreadable, Unsupported, UsageError
+from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -81,7 +82,7 @@ def records(
 def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> "Iterator[RecordRow]":
     for number, row in enumerate(rows):
         if limit and number == limit:
-            notes.append(f"only the first {limit:,} records are shown: --limit 0 shows all")
+            notes.append(f"shown: the first {count_of(limit, 'record')}; --limit 0 shows all")
             return
         yield row
 

@@ -29,7 +29,7 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHO
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
         later = _later_bases(facts, needed)
         raise Refused(
-            f"{refusal}: {len(needed.missing):,} required files are missing, empty or damaged: {shown}",
+            f"{refusal}: {count_of(len(needed.missing), 'required file')} missing, empty or damaged: {shown}",
             hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
             missing=list(needed.missing),
         )
@@ -88,8 +88,8 @@ def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str
         first = min(entry.time for entry in facts.timeline.completed_writes())
         example = f", for example {lost[0]}" if lost else ""
         raise Refused(
-            f"{refusal}: {len(archived):,} commits after {first}, the timeline's first one, are archived, and readers "
-            f"would treat their files as uncommitted{example}",
+            f"{refusal}: readers would treat the files of {count_of(len(archived), 'archived commit')} after {first}, "
+            f"the timeline's first one, as uncommitted{example}",
             hint=f"if {first} has a savepoint, delete this savepoint, and archive the commit with Hudi; then run the "
             "command again",
             archived=sorted(archived),
@@ -104,8 +104,8 @@ def nothing_misnamed(needed: Outcome, refusal: str) -> None:
     """
     if needed.misnamed:
         raise Refused(
-            f"{refusal}: the table was downgraded, and would need {len(needed.misnamed):,} logs with names of table "
-            f"version 8, for example {needed.misnamed[0].path}: rows that writers delete later would come back",
+            f"{refusal}: the table was downgraded, and needs {count_of(len(needed.misnamed), 'log')} with names of "
+            f"table version 8, for example {needed.misnamed[0].path}: rows that writers delete later would come back",
             hint=f"{UPGRADE_FIRST}; then run the command again. If you need version 6, downgrade the table after that",
             logs=[file.path for file in needed.misnamed],
         )

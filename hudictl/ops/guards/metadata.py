@@ -85,7 +85,7 @@ def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
     empty = [file.path for file in files if file.data.is_base or logs_harm]
     if empty:
         raise Refused(
-            f"{len(empty):,} data files are empty: Hudi could not build the metadata table again, and each write would "
+            f"empty data files ({len(empty):,}): Hudi could not build the metadata table again, and each write would "
             f"fail: {first_few(empty, rest=' and {} more')}",
             hint="they have no rows: roll back failed writes (`hudictl failed-writes clean`), delete orphans "
             "(`hudictl orphans delete`), and move the others out of the table",
@@ -200,7 +200,7 @@ def nothing_lost_or_gained(gap: Gap, nested_hint: str = _OUT_OF_THE_OTHER) -> No
     for time, files in gap.unfinished.items():
         raise Refused(
             f"{time} is pending, and older than every completed write: without the metadata table readers would treat "
-            f"its {len(files):,} files as committed, and would see their rows",
+            f"its {count_of(len(files), 'file')} as committed, and would see their rows",
             hint="roll it back first: `hudictl failed-writes clean`",
             instant=time,
             files=[file.path for file in files],
@@ -208,8 +208,8 @@ def nothing_lost_or_gained(gap: Gap, nested_hint: str = _OUT_OF_THE_OTHER) -> No
     if gap.unlisted:
         paths = [file.path for file in gap.unlisted]
         raise Refused(
-            f"the metadata table does not list {len(paths):,} files: without it readers would see their rows: "
-            f"{first_few(paths, rest=' and {} more')}",
+            f"the metadata table does not list {count_of(len(paths), 'file')}: without it readers would see their "
+            f"rows: {first_few(paths, rest=' and {} more')}",
             hint="move these files out of the table; if a whole partition is a copy, move all its files. `hudictl "
             "orphans list` shows orphans among them, and `hudictl orphans delete` deletes only proven orphans",
             files=paths,

@@ -92,7 +92,7 @@ def nothing_archived_after(table: Table, target: str) -> None:
     later = archived_writes_after(table, target)
     if later:
         raise Refused(
-            f"{len(later):,} commits after {target} are archived, and cannot be removed; the first is {later[0]}",
+            f"commits after {target} are archived, and cannot be removed: {len(later):,}, the first is {later[0]}",
             hint="choose a later instant",
             instants=later,
         )

@@ -10,6 +10,7 @@ from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
+from hudictl.phrases import count_of
 from hudictl.storage import Ended, Storage, delete_all, end_writing
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
@@ -121,7 +122,7 @@ def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> N
         path, reason = failed[0]
         count = sum(len(removal.files) for removal in removals)
         raise Incomplete(
-            f"{len(failed):,} of {count:,} files could not be deleted, for example {path}: {reason}; "
+            f"{len(failed):,} of {count_of(count, 'file')} could not be deleted, for example {path}: {reason}; "
             f"the {kind.value} is still pending",
             hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
             failed=[path for path, _ in failed],

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudictl.phrases import command_of
+from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.state.left_manifests import left_manifests
 from hudictl.state.unfinished import RESUME
@@ -45,9 +45,9 @@ def unread(look: Look) -> Iterator[Finding]:
     if paths:
         first = min(entry.time for entry in look.facts.timeline.completed_writes())
         meaning = (
-            f"{len(paths):,} files ({named(paths)}) belong to archived commits after {first}, the timeline's first "
-            "commit. Readers treat these files as uncommitted and show older rows; the next write is based on the "
+            f"{count_of(len(paths), 'file')} ({named(paths)}) of archived commits after {first}, the timeline's first "
+            "commit: readers treat them as uncommitted and show older rows; the next write is based on the "
             f"older rows. Stop all writers, delete the savepoint {first}, then archive its commit with Hudi: after "
-            "that, readers use the files again. To prevent this, set hoodie.archive.beyond.savepoint=false"
+            "that, readers use them again. To prevent this, set hoodie.archive.beyond.savepoint=false"
         )
         yield Finding("archived-rows-unread", ERROR, first, meaning, mended(command_of("savepoint delete", first)))

@@ -111,7 +111,8 @@ def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
     waits_for = metadata_waits_for(facts.timeline, timeline)
     blocks = (Block(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
     meaning = (
-        f"{counted:,} delta commits of the metadata table since its last compaction (threshold {threshold:,}). "
+        f"{count_of(counted, 'delta commit')} of the metadata table since its last compaction (threshold "
+        f"{threshold:,}). "
         "Every reader merges their logs, and no commit after that compaction is archived"
     )
     yield _with_blocks("metadata-compaction-behind", METADATA_TABLE, meaning, _ended(look, blocks))

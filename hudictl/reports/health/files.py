@@ -108,8 +108,8 @@ def missing(look: Look) -> Iterator[Finding]:
 
     for file in needed.misnamed[:1]:
         meaning = (
-            f"{len(needed.misnamed):,} logs have names of table version 8, and their base files other names: the "
-            "compaction of a downgrade was taken back. Rows that writers delete come back. "
+            f"{count_of(len(needed.misnamed), 'log')} with names of table version 8 above base files with other names: "
+            "the compaction of a downgrade was taken back. Rows that writers delete come back. "
             f"{UPGRADE_FIRST[0].upper()}{UPGRADE_FIRST[1:]}"
         )
         yield Finding("misnamed-logs", ERROR, file.path, meaning)

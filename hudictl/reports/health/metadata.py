@@ -12,6 +12,7 @@ from hudictl.formats.commit_metadata import WriteStat
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_gap import metadata_gap, missing_files
 from hudictl.state.needed import needed_files
@@ -55,8 +56,8 @@ def listing(look: Look) -> Iterator[Finding]:
         unlisted[file.partition].append(file.data.name)
     for partition, names in sorted(unlisted.items()):
         meaning = (
-            f"{len(names):,} files are not listed by the metadata table ({named(names)}): readers that list folders "
-            "treat them as committed; after the metadata table is rebuilt, all readers do"
+            f"{count_of(len(names), 'file')} not listed by the metadata table ({named(names)}): readers that list "
+            "folders treat them as committed; after the metadata table is rebuilt, all readers do"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
 
@@ -83,8 +84,8 @@ def files(look: Look) -> Iterator[Finding]:
                 damaged[partition].append(name)
     for partition, names in damaged.items():
         meaning = (
-            f"{len(names):,} files of this metadata partition are missing, or have another size than in their commits "
-            f"({named(names)}): queries with this partition fail, or miss rows. {MADE_ANEW}"
+            f"{count_of(len(names), 'file')} of this metadata partition missing, or of another size than in the "
+            f"commits ({named(names)}): queries with this partition fail, or miss rows. {MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
@@ -145,8 +146,8 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
         if not names:
             continue
         meaning = (
-            f"{len(names):,} files of completed writes are not listed by the metadata table ({named(names)}): queries "
-            f"with the metadata table do not see their rows. {MADE_ANEW}"
+            f"{count_of(len(names), 'file')} of completed writes not listed by the metadata table ({named(names)}): "
+            f"queries with the metadata table do not see their rows. {MADE_ANEW}"
         )
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
@@ -166,7 +167,7 @@ def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -
         return
     for partition, names in sorted(lost.items()):
         meaning = (
-            f"{len(names):,} files listed by the metadata table are missing on storage ({named(names)}): queries with "
-            f"the metadata table fail. {MADE_ANEW}"
+            f"{count_of(len(names), 'file')} listed by the metadata table, but missing on storage ({named(names)}): "
+            f"queries with the metadata table fail. {MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -2,6 +2,7 @@
 
 import os
 
+from hudictl.phrases import count_of
 from hudictl.reports.health.behind import HUGE_PLAN_BYTES
 from hudictl.reports.health.check import Found, check_table
 from hudictl.reports.health.finding import Finding
@@ -79,7 +80,9 @@ def test_a_metadata_table_that_nobody_compacts(unpack: Unpack, version: str) -> 
     deltas = len(list(copy.path.glob(".hoodie/metadata/.hoodie/**/*.deltacommit")))
     assert "metadata-compaction-behind" not in found(copy, {METADATA_COMMITS: str((deltas + 1) // 2)})
     named = found(copy, {METADATA_COMMITS: str((deltas - 1) // 2)})["metadata-compaction-behind"]
-    assert named.meaning.startswith(f"{deltas} delta commits of the metadata table since its last compaction")
+    assert named.meaning.startswith(
+        f"{count_of(deltas, 'delta commit')} of the metadata table since its last compaction"
+    )
     assert "nothing blocks the next run" in named.meaning
 
 
