@@ -12,6 +12,7 @@ from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.lost_end import find_lost_end
 from hudictl.state.needed import UPGRADE_FIRST, Outcome
+from hudictl.state.orphans import find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.unread import archived_later, unread
 from hudictl.table.slices import Group
@@ -68,6 +69,24 @@ def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:
             "and keeps their files",
             instants=found.times,
             files=found.paths,
+        )
+
+
+def nothing_rolled_back(
+    facts: Facts, engine: Engine, needed: Outcome, files: Mapping[str, Collection[str]], refusal: str
+) -> None:
+    """Raises Refused: files of rolled-back writes are among those that readers require, as they are older than the
+    timeline. A savepoint would keep them. If the metadata table lists all required files, there are none."""
+    if facts.known.listing is not None and not needed.unlisted:
+        return
+    orphans = (entry.file for entry in find_orphans(facts, engine) if entry.sure and entry.visible)
+    found = sorted(file.path for file in orphans if file.data.name in files.get(file.partition, ()))
+    if found:
+        raise Refused(
+            f"{refusal}: readers treat {count_of(len(found), 'file')} of rolled-back writes as committed: "
+            f"{first_few(found)}",
+            hint=f"`{command_of('orphans delete')}` deletes them",
+            files=found,
         )
 
 

@@ -18,6 +18,7 @@ from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
+from hudictl.state.needed import Outcome
 from hudictl.state.protection import Way, possible_way, savepoint_map, unprotected, ways_back
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
@@ -54,8 +55,9 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
     file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
-    _check_files(facts, commit, ways)
+    needed = _check_files(facts, commit, ways)
     files, size = savepoint_map(facts, commit, ways)
+    file_guards.nothing_rolled_back(facts, session.engine, needed, files, f"a savepoint on {commit.time} is refused")
     return SavepointPlan(
         timezone=session.timezone,
         target=commit.time,
@@ -137,13 +139,14 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
     return frozenset.intersection(*(way.times for way in ways))
 
 
-def _check_files(facts: Facts, commit: Instant, ways: Sequence[Way]) -> None:
-    """Checks that at least one way can restore the commit. Raises Refused."""
+def _check_files(facts: Facts, commit: Instant, ways: Sequence[Way]) -> Outcome:
+    """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
     possible = possible_way(ways).outcome
     file_guards.nothing_missing(facts, possible, f"{commit.time} cannot be restored")
     file_guards.nothing_misnamed(possible, f"{commit.time} cannot be restored")
     file_guards.no_clean_in_the_way(possible.cleans)
+    return possible
 
 
 def _newest(timeline: Timeline) -> Instant:

@@ -35,6 +35,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.ops.restore.test_strangers import without_metadata_table
+from tests.state.test_orphans import LONG_AGO, delete, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LATER = "20991231000000000"
@@ -358,3 +359,25 @@ def test_a_saved_deletion_is_of_this_very_savepoint(unpack: Unpack, version: str
     assert moved(before, plan_deletion(session(copy.table), target).fingerprint) == []
     edit(copy, target, lambda files: None, comment="made anew")
     assert moved(before, plan_deletion(session(copy.table), target).fingerprint) == ["savepoint"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("metadata_table", [True, False])
+def test_a_file_of_a_rolled_back_write_is_not_kept(unpack: Unpack, version: str, metadata_table: bool) -> None:
+    """It appeared again, and is older than the timeline: readers that list folders see its rows. In a savepoint no
+    command would delete it any more."""
+    copy = unpack(version, "cow_cleaned")
+    if not metadata_table:
+        without_metadata_table(copy)
+    like = sorted(path for path in copy.data() if path.endswith(".parquet"))[-1]
+    path = f"{like.rpartition('/')[0]}/0d5f2bb4-6a52-4b8e-9a5b-1f2f3a4b5c6d-0_0-1-1_{LONG_AGO}.parquet"
+    put(copy.path / path, (copy.path / like).read_bytes())
+    partition, _, name = path.rpartition("/")
+    assert name in planned(copy, copy.commits[-1]).file_names[partition], "no proof, no refusal"
+    rolled_back(copy, LONG_AGO)
+    with pytest.raises(Refused, match="1 file of rolled-back writes") as caught:
+        planned(copy, copy.commits[-1])
+    assert caught.value.fields["files"] == [path]
+    assert "orphans delete" in caught.value.hint
+    delete(copy)
+    planned(copy, copy.commits[-1])
