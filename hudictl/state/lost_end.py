@@ -7,13 +7,15 @@ from functools import partial
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import State
+from hudictl.formats.instants import DELTACOMMIT, TIME_FORMAT_DIGITS, State
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks, late_blocks
 from hudictl.state.orphans import find_orphans, without_record
 from hudictl.state.ownership import has_strangers
 from hudictl.table.slices import StoredFile
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,19 @@ def lost_end(facts: Facts, beyond: Iterable[StoredFile], blocks: Iterable[SliceB
         paths.add(file.path)
     last = facts.timeline.last_write
     return LostEnd(last, tuple(sorted(times)), tuple(sorted(paths)), len(logs)) if paths else None
+
+
+def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
+    """Instants within the timeline that the metadata table alone knows as completed, and no record explains. Older ones
+    do no harm: readers treat their files as committed. Raises as ``without_record``."""
+    writes = [entry.time for entry in facts.timeline.completed_writes()]
+    known = {
+        entry.time
+        for entry in load_timeline(metadata).having(DELTACOMMIT)
+        if entry.completed and len(entry.time) == TIME_FORMAT_DIGITS and entry.time not in writes
+    }
+    within = {time for time in known if writes and min(writes) < time < max(writes)}
+    return without_record(facts, within)
 
 
 def blocks_after_last(facts: Facts, since_ms: int = 0) -> list[SliceBlocks]:

@@ -128,17 +128,18 @@ def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> l
 
 
 def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
-    """Those of some instants after the last completed write that no record explains: they are on no timeline, active or
-    archived, were not rolled back, and have no markers. The timeline is read again: a write may have begun since
-    ``facts``, and been rolled back.
+    """Those of some instants that no record explains: they are on no timeline, active or archived, not rolled back, and
+    have no markers. The timeline is read again: a write may have begun since ``facts``, and been rolled back.
 
     Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
     """
     table, timeline = facts.table, load_timeline(facts.table)
-    archived = archived_after(table, facts.timeline.last_write)
-    ended = {entry.time for entry in archived if entry.action in fmt.WRITE_ACTIONS and entry.state is State.COMPLETED}
-    taken_back, _ = _told(table, timeline, archived, ())
     found = {time for time in times if fmt.parse_time(time, timezone.utc) is not None}
+    if not found:
+        return frozenset()
+    archived = archived_after(table, fmt.time_plus_ms(min(found), -1))
+    ended = {entry.time for entry in archived if entry.state is State.COMPLETED}
+    taken_back, _ = _told(table, timeline, archived, ())
     return frozenset(found - _on_timeline(table, timeline) - ended - taken_back.keys() - set(marker_folders(table)))
 
 

@@ -61,11 +61,11 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
         "savepoint-partition-dropped",
     ),
     files.savepoints_behind_archive: ("savepoint-behind-archive",),
-    files.orphans: ("orphans", "unowned-files", "timeline-without-end"),
+    files.orphans: ("orphans", "unowned-files", "timeline-without-end", "instant-lost"),
     files.blocks_ahead: (files.ROLLBACK_BLOCK_AHEAD,),
     files.strangers: ("other-table", "linked-folder"),
     files.foreign: ("foreign-file",),
-    storage.table_properties: ("properties-damaged", "properties-backup", "table-type-wrong"),
+    storage.table_properties: ("properties-damaged", "properties-backup", "table-type-wrong", "properties-wrong"),
     storage.metadata_table: (
         *("metadata-table-absent", "metadata-table-version", "metadata-table-unlisted", "metadata-table-leftover"),
     ),

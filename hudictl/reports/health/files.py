@@ -16,7 +16,7 @@ from hudictl.state.asked_files import foreign_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
-from hudictl.state.lost_end import lost_end
+from hudictl.state.lost_end import lost_end, lost_inside
 from hudictl.state.needed import UPGRADE_FIRST, needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
@@ -35,14 +35,18 @@ _METAFILES_A_TASK = 100
 
 
 def orphans(look: Look) -> Iterator[Finding]:
-    """Orphans, by the instant in their names; a timeline that seems to have lost its end.
+    """Orphans, by the instant in their names; a timeline that seems to have lost its end, or an instant.
 
     Raises as ``find_orphans``.
     """
     found = find_orphans(look.facts, look.engine)
     yield from _without_end(look, (orphan.file for orphan in found if orphan.beyond))
+    lost = _lost(look)
+    yield from _lost_instants(look, lost, [orphan.file for orphan in found])
     groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
     for orphan in found:
+        if orphan.file.data.instant in lost:
+            continue
         groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
     for (time, why, sure, visible), members in sorted(groups.items()):
         size = sum(orphan.file.size or 0 for orphan in members)
@@ -54,6 +58,34 @@ def orphans(look: Look) -> Iterator[Finding]:
             yield Finding("orphans", ERROR if visible else WARNING, time, meaning, mended("hudictl orphans delete"))
         else:
             yield Finding("unowned-files", WARNING, time, meaning, mended("hudictl orphans list"))
+
+
+def _lost(look: Look) -> frozenset[str]:
+    try:
+        return lost_inside(look.facts, look.metadata) if look.metadata is not None else frozenset()
+    except Unreadable:
+        # An unreadable metadata table, plan or archive is a finding of its own.
+        return frozenset()
+
+
+def _lost_instants(look: Look, lost: Collection[str], files: Iterable[StoredFile]) -> Iterator[Finding]:
+    """Instants whose files on the timeline are lost. Without a file of its name it may have been a clean."""
+    paths: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        paths[file.data.instant].append(file.path)
+    for time in sorted(lost):
+        meaning = (
+            "the metadata table knows this instant as completed, but it is on no timeline, and no record explains it"
+        )
+        if paths[time]:
+            meaning += f": it is lost, and readers ignore its files ({named(sorted(paths[time]))}). {FROM_BACKUP}"
+            yield Finding("instant-lost", ERROR, time, meaning, look.way_before(time))
+        else:
+            meaning += (
+                ". If it was a delta commit, readers leave out its rows; if it dropped a partition, those rows are "
+                "back. Put its files back from a backup"
+            )
+            yield Finding("instant-lost", WARNING, time, meaning)
 
 
 def _without_end(look: Look, beyond: Iterable[StoredFile]) -> Iterator[Finding]:

@@ -99,6 +99,11 @@ def wrong_ends(
     return [*chain.from_iterable(read_each(workers.damaged_ends, tasks))] or None
 
 
+def count_others(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:
+    """The number of base files with another extension in a partition."""
+    return sum(not entry[0][0].endswith(extension) for _, found in base_groups(listing) for entry in found) or None
+
+
 def count_logs(path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:
     """The number of logs in a partition, without change logs."""
     return sum(not file.data.cdc for file in logs_of(path, listing)) or None

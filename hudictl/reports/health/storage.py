@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from hudictl.formats import checksums
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.partition import count_others
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
 from hudictl.state.writable import TYPE_AGAIN, wrong_type
@@ -19,15 +21,18 @@ from hudictl.table.table import Table
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 # These folders change all the time, and Hadoop never reads their files as a whole.
 _UNCHECKED = (".temp", ".heartbeat", ".hudictl")
+_SEVERAL = "hoodie.table.multiple.base.file.formats.enable"
 _RETIRED = ".metadata_"
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
-    """An interrupted update of hoodie.properties, also of the metadata table's; and a table type that cannot be."""
+    """An interrupted update of hoodie.properties, also of the metadata table's; and values that cannot be."""
     storage = look.facts.table.storage
     wrong = wrong_type(look.facts.table, look.facts.timeline)
     if wrong:
         yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. {TYPE_AGAIN}, before a writer starts")
+    for wrong in _unlike_the_data(look):
+        yield Finding("properties-wrong", ERROR, PROPERTIES, f"{wrong}. Put the file back from a backup")
     for path, backup_path in properties_in_use(look.facts.table):
         backup = storage.stat(backup_path)
         harm = update_interrupted(storage, path, backup_path)
@@ -36,6 +41,17 @@ def table_properties(look: Look) -> Iterator[Finding]:
         elif backup is not None and look.silent(backup.modified_ms):
             meaning = "an update was interrupted; the file is intact, and the next update removes the backup"
             yield Finding("properties-backup", WARNING, backup_path, meaning, mended(RESUME))
+
+
+def _unlike_the_data(look: Look) -> Iterator[str]:
+    """Lines that were lost or changed, by what Hudi's queries and writers do then (seen with 0.15.0 and 1.2.0)."""
+    properties = look.facts.table.properties
+    if not look.facts.table.partition_fields and any(look.facts.partitions):
+        yield "it has no hoodie.table.partition.fields, but there are partitions: Spark's queries find no rows"
+    form = properties.get("hoodie.table.base.file.format", "PARQUET")
+    other = partial(count_others, f".{form.lower()}")
+    if sum(look.facts.sweep.over("look at formats", other)) and properties.get(_SEVERAL) != "true":
+        yield f"its base file format is {form}, but there are others: queries and writers do not find their rows"
 
 
 def metadata_table(look: Look) -> Iterator[Finding]:

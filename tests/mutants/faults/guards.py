@@ -33,6 +33,13 @@ FAULTS = (
         tests=("state/test_writable.py::test_a_bootstrap_that_the_timeline_alone_tells_of",),
     ),
     Fault(
+        "state/writable.py",
+        "    if not table.is_cow or last[DELTACOMMIT] <= last[COMMIT]:\n",
+        "    if True:\n",
+        "a merge-on-read table that has lost its type is changed as copy on write",
+        tests=("reports/health/test_storage.py::test_a_table_type_that_the_timeline_contradicts",),
+    ),
+    Fault(
         FILES,
         "    if needed.bare and table",
         "    if needed.bare and not table",

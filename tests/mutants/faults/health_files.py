@@ -188,6 +188,20 @@ FAULTS = (
     ),
     Fault(
         LOST,
+        "    return without_record(facts, within)\n",
+        "    return frozenset()\n",
+        "a commit that is lost in the middle of the timeline is not told",
+        ("reports/health/test_files.py::test_a_timeline_that_has_lost_a_commit_in_its_middle",),
+    ),
+    Fault(
+        LOST,
+        "    return without_record(facts, within)\n",
+        "    return frozenset(within)\n",
+        "a rollback that ended is told as a lost commit",
+        ("reports/health/test_files.py::test_a_timeline_that_has_lost_a_commit_in_its_middle",),
+    ),
+    Fault(
+        LOST,
         "unknown = without_record(facts, {time for _, time in written}) if written else frozenset()",
         "unknown: frozenset[str] = frozenset()",
         "version 6: delta commits that are lost are not told if they had only appended to logs",
@@ -195,8 +209,8 @@ FAULTS = (
     ),
     Fault(
         "state/orphans.py",
-        "    table, timeline = facts.table, load_timeline(facts.table)\n    archived",
-        "    table, timeline = facts.table, facts.timeline\n    archived",
+        "    table, timeline = facts.table, load_timeline(facts.table)\n    found = {",
+        "    table, timeline = facts.table, facts.timeline\n    found = {",
         "version 6: a write that begins beside the check is told as lost",
         ("reports/health/test_slices.py::test_version_6_a_log_that_grows_beside_the_check_is_no_lost_end",),
     ),

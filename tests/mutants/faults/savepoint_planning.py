@@ -49,8 +49,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    _check_files(facts, commit, ways)\n    files, size = savepoint_map",
-        "    files, size = savepoint_map",
+        "    needed = _check_files(facts, commit, ways)\n    files, size",
+        "    needed = possible_way(ways).outcome\n    files, size",
         "a savepoint is made to which no restore is possible",
         ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
     ),
@@ -179,6 +179,13 @@ FAULTS = (
         "    ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))\n",
         "a savepoint is called whole though a file that it names is gone",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
+    ),
+    Fault(
+        PLANNING,
+        "    file_guards.nothing_rolled_back(facts, session.engine, needed, files, f",
+        "    (lambda *_: None)(f",
+        "a savepoint keeps files of rolled-back writes for ever",
+        ("ops/savepoint/test_guards.py::test_a_file_of_a_rolled_back_write_is_not_kept",),
     ),
     Fault(
         PLANNING,

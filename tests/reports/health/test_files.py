@@ -62,6 +62,31 @@ def test_a_timeline_that_has_lost_its_end(unpack: Unpack, version: str, name: st
 
 
 @VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_a_timeline_that_has_lost_a_commit_in_its_middle(unpack: Unpack, version: str, name: str) -> None:
+    """The metadata table still knows it. On version 6, logs do not have the names of their instants."""
+    copy = unpack(version, name)
+    lost = copy.commits[1]
+    named = bool(lose(copy, lost))
+    (found,) = [entry for entry in check(copy) if entry.finding in ("instant-lost", "unowned-files")]
+    assert brief(found) == ("instant-lost", ERROR if named else WARNING, lost)
+    assert first_command(found) == (f"hudictl restore --to-instant={copy.commits[0]}" if named else "")
+    rolled_back(copy, lost)
+    assert "instant-lost" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
+def test_a_lost_clean_is_said(unpack: Unpack, version: str) -> None:
+    """Its metadata is gone: it cannot be told from a delta commit without files of its name."""
+    copy = unpack(version, "cow_cleaned")
+    clean = max(name[:17] for name in copy.having("clean") if name[:17] < copy.commits[-1])
+    lose(copy, clean)
+    assert [brief(entry) for entry in check(copy) if entry.finding == "instant-lost"] == [
+        ("instant-lost", WARNING, clean)
+    ]
+
+
+@VERSIONS
 def test_one_that_has_lost_all(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_flat_nomdt")
     for time in copy.commits:

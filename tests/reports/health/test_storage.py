@@ -12,6 +12,7 @@ from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import MADE_ANEW
+from hudictl.table.properties import update_properties
 from tests.damage import metadata_table_version
 from tests.fixtures import Unpack
 from tests.helpers import LONG_AGO, Copy, drop, first_command, put, session
@@ -44,6 +45,18 @@ def test_a_table_type_that_the_timeline_contradicts(unpack: Unpack, version: str
     assert describe_table(copy.table).writers_can_start is False
     with pytest.raises(Unreadable, match="merge-on-read"):
         plan_savepoint(session(copy.table), None)
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("key", "value"), [("hoodie.table.partition.fields", ""), ("hoodie.table.base.file.format", "ORC")]
+)
+def test_properties_unlike_the_data(unpack: Unpack, version: str, key: str, value: str) -> None:
+    """Of partitions or of a file format that the data does not have, Hudi reads no rows, without an error."""
+    copy = unpack(version, "cow_part")
+    update_properties(copy.table.storage, {key: value})
+    found = [brief(entry) for entry in check(copy)]
+    assert found == [("properties-wrong", ERROR, ".hoodie/hoodie.properties")]
 
 
 @VERSIONS
