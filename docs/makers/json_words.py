@@ -306,6 +306,8 @@ WORDS = {
     "Attempt.command": "The command line.",
     "HistoryRow.attempts": "Number of commands that executed it.",
     "HistoryRow.command": "The command line of the last attempt.",
+    "HistoryRow.outcome": "What became of it: completed, pending, completed or withdrawn by a later operation, failed; "
+    "or it has no end, as its process died, or is still running.",
     "HistoryRow.operation": "The kind of operation, as restore or savepoint create.",
     "Operation.operation": "The kind of operation, as restore or savepoint create.",
 }

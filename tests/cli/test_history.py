@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ LOCAL = ("--engine", "local")
 LATER = "20261121235959999"
 ROW_KEYS = [
     *("instant", "operation", "target", "user", "host", "started_at", "ended_at"),
-    *("attempts", "exit_code", "command", "message"),
+    *("attempts", "exit_code", "outcome", "command", "message"),
 ]
 
 
@@ -59,7 +60,8 @@ def test_every_change_is_a_row_oldest_first(
     assert [list(row) for row in rows] == [ROW_KEYS] * 3
     assert [row["operation"] for row in rows] == ["savepoint create", "restore", "savepoint delete"]
     assert {row["target"] for row in rows} == {target}
-    assert {(row["exit_code"], row["attempts"], row["message"]) for row in rows} == {(0, 1, "")}
+    told = {(row["exit_code"], row["attempts"], row["message"], row["outcome"]) for row in rows}
+    assert told == {(0, 1, "", "completed")}
     assert all(row["ended_at"] >= row["started_at"] for row in rows)  # type: ignore[operator]
     assert {row["command"] for row in rows} == {f"hudictl restore {target} --comment 'two words'"}
     (requested,) = copy.having("restore.requested")
@@ -133,10 +135,33 @@ def test_a_process_that_died_has_no_end(unpack: Unpack, tell: Tell) -> None:
     with dying(40), pytest.raises(Crash):
         tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     (row,) = history(tell, copy)
-    assert (row["ended_at"], row["exit_code"], row["attempts"]) == (None, None, 1)
+    assert (row["ended_at"], row["exit_code"], row["attempts"], row["outcome"]) == (None, None, 1, "pending")
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
     (row,) = history(tell, copy)
-    assert (row["exit_code"], row["attempts"]) == (0, 2)
+    assert (row["exit_code"], row["attempts"], row["outcome"]) == (0, 2, "completed")
+
+
+def test_what_became_of_one_that_died(unpack: Unpack, tell: Tell) -> None:
+    """Another command may have ended it, or taken it back."""
+    copy = unpack("v9", "cow_savepoints")
+    target, later = copy.savepoints
+    deaths = count(5)
+    while not history(tell, copy):
+        with dying(next(deaths)), pytest.raises(Crash):
+            tell("savepoint", "delete", later, "-t", copy.path, "--yes")
+    (died,) = history(tell, copy)
+    assert died["outcome"] == "no end: it died, or is running"
+    assert tell("savepoint", "delete", later, "-t", copy.path, "--yes").code == 0
+    died, done = history(tell, copy)
+    assert (died["outcome"], done["outcome"]) == (f"completed by {done['instant']}", "completed")
+
+    deaths = count(9)
+    while history(tell, copy)[-1]["outcome"] != "pending":
+        with dying(next(deaths)), pytest.raises(Crash):
+            tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
+    assert tell("resume", "--withdraw", "-t", copy.path, *LOCAL, "--yes").code == 0
+    *_, restore, withdrawal = history(tell, copy)
+    assert (restore["exit_code"], restore["outcome"]) == (None, f"withdrawn by {withdrawal['instant']}")
 
 
 @pytest.mark.parametrize(
