@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 _STDERR = 2
 _TOLD_EVERY_S = 0.5
 _WIDTH = 60
+_SHORT_S = 1.0
+"""Of a shorter step no line stays."""
 
 AUTO = "auto"
 NDJSON = "ndjson"
@@ -59,8 +61,11 @@ class Progress:
         if self._open:
             self._open = False
             seconds = round(time.monotonic() - self._begun, 1)
-            if self._lines:
+            if self._lines and seconds >= _SHORT_S:
                 self._line(f"{seconds} s", end="\n")
+            elif self._lines:
+                Terminal().write("\r\x1b[K")
+                Terminal().flush()
             self._row(seconds=seconds)
 
     def check(self) -> None:

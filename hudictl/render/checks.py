@@ -14,8 +14,8 @@ _CONTENTS_BUT_ENDS = "the contents of data files, but for the ends of base files
 def lines(
     tables: Sequence[Checked], *, names: bool = False, chosen: bool = False, footers: bool = False
 ) -> Iterator[str]:
-    """Every finding with its meaning and remedy, below its table where there are several. What was not checked comes
-    last.
+    """Every finding with its meaning and remedy, the gravest first, below its table where there are several. What was
+    not checked comes last.
 
     Args:
         names: with the name of each finding that was not checked.
@@ -25,11 +25,12 @@ def lines(
     for table in tables:
         if len(tables) > 1:
             yield f"{table.table}:"
-        for found in table.findings:
+        for found in sorted(table.findings, key=lambda found: SEVERITIES.index(found.severity)):
             yield f"{found.severity}: {found.finding}: {found.subject}"
             yield f"  {found.meaning}"
             if found.remedy:
-                yield f"  {found.advice}"
+                yield f"  do: {found.advice}"
+            yield ""
         if not table.findings:
             yield "no findings"
     skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)

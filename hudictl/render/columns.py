@@ -7,7 +7,7 @@ _BY_IMPORTANCE = {
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",
-    "HistoryRow": "instant operation outcome target | exit_code message started_at attempts user ended_at host command",
+    "HistoryRow": "instant operation outcome | target exit_code message started_at attempts user ended_at host command",
     "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "IndexDifference": "index difference key file | partition in_index in_data",

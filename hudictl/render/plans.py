@@ -1,5 +1,6 @@
 """Plans as text; JSON has them under the names in ``shown``."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -23,6 +24,8 @@ from hudictl.state.orphans import OrphanRow
 
 _BUILT_AGAIN = "The next Hudi write builds it again, as configured."
 _BY_HAND = "Create this index again yourself (CREATE INDEX)."
+_PARTITIONS = 10
+"""So many are told by name."""
 _STOPPED = "All writers and table services must be stopped."
 
 
@@ -134,7 +137,13 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     if plan.files_lost:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
         lines.append(f"LOST (accepted): {count_of(len(plan.files_lost), 'file')} required by {plan.target}: {lost}.")
-    lines += [*_kept_lines(plan), *_block_lines(plan), *_going_lines(plan), *_staying_lines(plan)]
+    lines += [
+        *_partition_lines(plan),
+        *_kept_lines(plan),
+        *_block_lines(plan),
+        *_going_lines(plan),
+        *_staying_lines(plan),
+    ]
     lines += catalog_lines(plan.catalog)
     if plan.options.grace_s:
         grace = f"{plan.options.grace_s:g} s"
@@ -146,7 +155,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
 def rollback_lines(plan: RollbackPlan) -> list[str]:
     """The facts that the row of the instant does not show."""
     lines = [f"The pending rollback {plan.resumes} is continued."] if plan.resumes else []
-    lines.append(_deleted_line(plan))
+    lines += [_deleted_line(plan), *_partition_lines(plan)]
     where = "" if plan.partitions_listed is None else " there"
     if plan.partitions_listed is not None:
         lines.append(f"Listed partitions: {plan.partitions_listed:,}, those in the records of {plan.target}.")
@@ -205,6 +214,18 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
 
 def _deleted_line(plan: RestorePlan | RollbackPlan) -> str:
     return f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."
+
+
+def _partition_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+    """What is deleted in each partition, the most first."""
+    sizes: dict[str, list[int]] = defaultdict(list)
+    for file in plan.files:
+        sizes[file.path.rpartition("/")[0]].append(file.bytes)
+    most = sorted(sizes, key=lambda path: (-len(sizes[path]), path))
+    told = [f"  {path}: {count_of(len(sizes[path]), 'file')} ({size(sum(sizes[path]))})" for path in most[:_PARTITIONS]]
+    rest = len(most) - _PARTITIONS
+    more = [f"  {count_of(rest, 'other partition')}: `-o json` has all files"] if rest > 0 else []
+    return [*told, *more] if len(most) > 1 else []
 
 
 def _kept_lines(plan: RestorePlan | RollbackPlan) -> list[str]:

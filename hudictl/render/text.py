@@ -19,6 +19,7 @@ __all__ = ["Console", "console", "judged", "print_facts", "print_lines", "print_
 Cell = tuple[str, str]
 """A text and its style."""
 
+_COMPLETED = "COMPLETED"
 _UNBOUNDED = 100_000
 _GAP = "  "
 _NARROWEST = 20
@@ -27,13 +28,13 @@ _NARROWEST = 20
 # Standard colours that can be read on light and on dark backgrounds: neither yellow nor blue, and nothing dim.
 _GOOD, _DOUBTFUL, _BAD = "green", "magenta", "bold red"
 _STYLES = {
-    **dict.fromkeys(("COMPLETED", "live", "rolled back", "running", "valid"), _GOOD),
+    **dict.fromkeys(("live", "rolled back", "running", "valid"), _GOOD),
     **dict.fromkeys(
         ("INFLIGHT", "REQUESTED", "hidden", "pending", "stale", "uncommitted", "unknown", "warning"), _DOUBTFUL
     ),
     **dict.fromkeys(("corrupt", "error", "expired", "failed"), _BAD),
 }
-_MARK = re.compile(r"(?P<bad>error|LOST|MISSING|blocked)\b|(?P<doubtful>warning)\b")
+_MARK = re.compile(r"(?P<bad>(?:error|LOST|MISSING|blocked)\b|Files to delete: [1-9][^)]*\))|(?P<doubtful>warning)\b")
 """At the beginning of a line: how grave it is."""
 
 # A command is one word: half of it must not be run. So is a number with its unit.
@@ -150,6 +151,10 @@ def _widths(heads: Mapping[str, Cell], columns: Mapping[str, Sequence[Cell]], li
     always = [column for column in always if column in columns] or list(columns)[:1]
     known = [*always, *(column for column in others if column in columns)]
     shown = [*known, *(column for column in columns if column not in known)]
+    if {text for text, _ in columns.get("state", ())} == {_COMPLETED}:
+        # It says nothing: the first to go.
+        always = [column for column in always if column != "state"]
+        shown = [*(column for column in shown if column != "state"), "state"]
     while (over := _taken(least[column] for column in shown) - limit) > 0 and len(shown) > 1:
         widest = max(shown, key=least.__getitem__)
         if len(shown) <= len(always) and least[widest] > _NARROWEST:

@@ -38,8 +38,8 @@ def test_check(unpack: Unpack, tell: Tell) -> None:
     copy.write(f"{between_commits(copy)}.savepoint.inflight")
     said = tell("check", "-t", copy.path, *LOCAL)
     assert said.code == 3
-    assert "  `hudictl orphans delete`" in said.out.splitlines()
-    assert said.line == "hudictl: findings (3): 2 findings, 0 of them errors"
+    assert "  do: `hudictl orphans delete`" in said.out.splitlines()
+    assert said.line == "hudictl: findings (3): 2 warnings"
     said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
     assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]
     assert list(said.json["rows"][0]) == ["table", "finding", "severity", "subject", "meaning", "remedy"]
@@ -91,7 +91,7 @@ def test_several_tables(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -
         (failed.table.uri, "failed-write"),
     ]
     said = tell("check", "-t", sound.path, "-t", failed.path, *LOCAL)
-    assert (said.code, said.line) == (3, "hudictl: findings (3): 1 finding in 2 tables, 0 of them errors")
+    assert (said.code, said.line) == (3, "hudictl: findings (3): 1 warning in 2 tables")
     assert tell("check", "-t", sound.path, "-t", failed.path, *LOCAL, "--fail-on", "error").code == 0
 
 

@@ -181,7 +181,7 @@ def test_an_option_wins_over_the_environment_for_errors_too(
 ) -> None:
     copy = unpack("v9", "cow_flat_nomdt")
     monkeypatch.setenv("HUDICTL_OUTPUT", "json")
-    assert tell("table", "show", "-t", copy.path, "-o", "text").out.startswith("name ")
+    assert tell("table", "show", "-t", copy.path, "-o", "text").out.startswith("verdict ")
     assert tell("savepoint", "show", "1", "-t", copy.path, "-o", "text").line
 
 
@@ -230,7 +230,7 @@ def test_colours_only_on_a_terminal_that_wants_them(unpack: Unpack, tell: Tell, 
     options = " ".join(plain if plain != ("env",) else ())
     command = f"{sys.executable} -m hudictl timeline show -t {copy.path} {options}"
     seen = pexpect.run(command, env=environment, cwd=Path(__file__).parents[2])
-    assert (b"\x1b[32m" in seen) == (plain == ())
+    assert (b"\x1b[1m" in seen) == (plain == ())
 
 
 @pytest.mark.parametrize("form", [(), ("-o", "json")])

@@ -27,6 +27,7 @@ HISTORY = {
     "ended_at": "2026-11-21T03:04:15.309+00:00",
     "attempts": 1,
     "exit_code": 13,
+    "outcome": "failed",
     "command": f"hudictl savepoint delete {INSTANT} -t /lake/trips --yes",
     "message": f"the commit {INSTANT} is not there any more, and nobody knows why",
 }
@@ -121,14 +122,21 @@ def test_a_wider_terminal_never_shows_less(screen: Any, kind: str) -> None:
     assert before == set(TABLES[kind])
 
 
-def test_the_exit_code_is_not_left_out_first(screen: Any) -> None:
+def test_the_outcome_is_not_left_out_first(screen: Any) -> None:
     for width in (60, 80):
         _, shown, _ = table(screen, width, "HistoryRow", HISTORY)
-        assert shown[-1] == "exit_code"
+        assert shown[-1] == "outcome"
+
+
+def test_a_state_that_is_completed_in_each_row_goes_first(screen: Any) -> None:
+    row = {"time": INSTANT, "action": "commit", "state": "COMPLETED", "operation": "UPSERT", "bytes": 17577}
+    assert table(screen, 80, "TimelineRow", row)[1] == list(row)
+    assert table(screen, 45, "TimelineRow", row)[1] == ["time", "action", "operation", "bytes"]
+    assert table(screen, 45, "TimelineRow", row | {"state": "INFLIGHT"})[1] == ["time", "action", "state"]
 
 
 def test_a_column_of_which_nothing_is_known_goes_before_the_others(screen: Any) -> None:
-    row = {"time": INSTANT, "new": "x" * 30, "action": "commit", "state": "COMPLETED"}
+    row = {"time": INSTANT, "new": "x" * 30, "action": "commit", "state": "REQUESTED"}
     _, shown, _ = table(screen, 60, "TimelineRow", row)
     assert shown == ["time", "action", "state"]
     _, shown, _ = table(screen, 60, "", row)

@@ -30,6 +30,10 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     assert (shown.instant.action, shown.target) == ("commit", newest(copy))
     lines = rollback_lines(shown)
     assert lines[0].startswith(f"Files to delete: {shown.files_to_delete} (")
+    paths = [file.path for file in shown.files]
+    told = [line.split(":")[0] for line in lines if line.startswith("  part-")]
+    assert told == [f"  {path}" for path in sorted({path.partition("/")[0] for path in paths})]
+    lines = [line for line in lines if not line.startswith("  part-")]
     assert lines[1] == f"Listed partitions: 4, those in the records of {shown.target}."
     assert lines[2].startswith(f"Files required there by readers after the rollback: {shown.files_needed} (")
     assert any(line.startswith("The metadata table is rolled back, too: 1 instant, ") for line in lines)

@@ -177,7 +177,7 @@ def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
     if errors:
         raise max(errors, key=lambda error: error.exit_code)
     if any(entry.count(severity) for severity in grave for entry in found):
-        findings, wrong = sum(len(entry.findings) for entry in found), sum(entry.count("error") for entry in found)
+        counts = {severity: sum(entry.count(severity) for entry in found) for severity in SEVERITIES}
         where = f" in {len(found)} tables" if len(found) > 1 else ""
-        message = f"{count_of(findings, 'finding')}{where}, {wrong} of them errors"
-        raise Findings(message, findings=findings, errors=wrong)
+        told = ", ".join(count_of(count, severity) for severity, count in counts.items() if count)
+        raise Findings(f"{told}{where}", findings=sum(counts.values()), errors=counts["error"])

@@ -42,6 +42,21 @@ def _print(out: "Console", described: "TableDescription") -> None:
     from hudictl.render.text import judged, print_facts, print_table
     from hudictl.reports.table import DO_NOT_START
 
+    good = described.writers_can_start and not described.verdict.startswith(DO_NOT_START)
+    verdict = judged(described.verdict, good=good, doubtful=not described.sound)
+    advice = [("what to do", described.advice)] if described.advice else []
+    print_facts(out, [("verdict", verdict), *advice])
+    out.print()
+    pending: list[tuple[str, object]] = [
+        (f"pending {what}", found)
+        for what, found in (
+            ("writes", described.pending_writes),
+            ("restores", described.pending_restores),
+            ("rollbacks", described.pending_rollbacks),
+            ("cleans", described.pending_cleans),
+        )
+        if found
+    ]
     building = [f"{name} (being built)" for name in described.metadata_partitions_inflight]
     unlisted = "a folder that readers do not use" if described.metadata_table else "none"
     print_facts(
@@ -58,18 +73,10 @@ def _print(out: "Console", described: "TableDescription") -> None:
             ("metadata table", [*described.metadata_partitions, *building] or unlisted),
             ("locks held", [f"{lock.path} ({lock.provider})" for lock in described.locks if lock.held]),
             ("savepoints", described.savepoints),
-            ("pending writes", described.pending_writes),
-            ("pending restores", described.pending_restores),
-            ("pending rollbacks", described.pending_rollbacks),
-            ("pending cleans", described.pending_cleans),
+            *(pending or [("pending", "none")]),
             *([("unknown files", described.unknown_files)] if described.unknown_files else []),
         ],
     )
     out.print()
     columns = ["action", "requested", "inflight", "completed"]
     print_table(out, [asdict(count) for count in described.instants], columns, "no instants")
-    out.print()
-    good = described.writers_can_start and not described.verdict.startswith(DO_NOT_START)
-    verdict = judged(described.verdict, good=good, doubtful=not described.sound)
-    advice = [("what to do", described.advice)] if described.advice else []
-    print_facts(out, [("verdict", verdict), *advice])
