@@ -9,9 +9,9 @@ TESTS = ("render/test_columns.py",)
 FAULTS = (
     Fault(
         COLUMNS,
-        '"instant operation exit_code target | message',
-        '"instant operation target | message exit_code',
-        "the exit code of an operation is not shown at 80 columns: a failed restore looks like one that succeeded",
+        '"instant operation outcome | target exit_code message',
+        '"instant operation | target exit_code message outcome',
+        "the outcome of an operation is not shown at 60 columns: a failed restore looks like one that succeeded",
         TESTS,
     ),
     Fault(
