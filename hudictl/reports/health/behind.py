@@ -128,9 +128,9 @@ def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
         meaning = f"{count_of(len(recent), 'rollback')} {since}: a job fails again and again"
         yield Finding("rollbacks-piled-up", WARNING, recent[-1].time, meaning)
     missing = look.settings.missing(KEEP_MAX)
-    if missing:
+    if missing and len(recent) < FAILING_WRITES:
         yield _skipped("rollbacks-piled-up", missing)
-    elif len(found) > look.settings.number(KEEP_MAX):
+    elif not missing and len(found) > look.settings.number(KEEP_MAX):
         meaning = f"{count_of(len(found), 'rollback')} on the active timeline ({KEEP_MAX.key}="
         meaning += f"{look.settings.text(KEEP_MAX)}): every reader and writer lists them"
         yield Finding("rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive"))

@@ -104,6 +104,9 @@ def test_a_job_that_fails_again_and_again(unpack: Unpack) -> None:
     named = found(copy, SMALL | {"hoodie.keep.max.commits": "9"})["rollbacks-piled-up"]
     assert "3 rollbacks since the last commit" in named.meaning
     piled = [entry.meaning for entry in checked(copy, SMALL).findings if entry.finding == "rollbacks-piled-up"]
+    told = checked(copy)
+    assert [entry.finding for entry in told.findings].count("rollbacks-piled-up") == 1
+    assert "rollbacks-piled-up" not in {entry.finding for entry in told.skipped}
     assert ["3 rollbacks on the active timeline (hoodie.keep.max.commits=2)" in meaning for meaning in piled] == [
         False,
         True,
