@@ -70,9 +70,9 @@ def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collect
             )
 
 
-def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
-    """Raises Refused: a data file is empty. Hudi cannot build the metadata table again while it is there, and each
-    write fails (0.15.0, 1.2.0; 1.0.2 only beside an empty base file). Files of pending writes are left out.
+def empty_files(facts: Facts, removed: Collection[str] | None = None) -> list[str]:
+    """The empty data files beside which Hudi cannot build the metadata table again: each write fails (0.15.0, 1.2.0;
+    1.0.2 only beside an empty base file). Files of pending writes are left out.
 
     Args:
         removed: the instants that are removed with the metadata table, if so. Then empty logs are deleted below version
@@ -82,7 +82,12 @@ def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
     gone = {entry.time for entry in facts.timeline.writes() if entry.pending}.union(removed or ())
     logs_harm = rules.reads_as != V1_0 and (removed is None or rules.logs_named_by_writer)
     files = (file for file in facts.sweep.select("look for empty files", is_empty) if file.data.instant not in gone)
-    empty = [file.path for file in files if file.data.is_base or logs_harm]
+    return [file.path for file in files if file.data.is_base or logs_harm]
+
+
+def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
+    """Raises Refused: there are ``empty_files``."""
+    empty = empty_files(facts, removed)
     if empty:
         raise Refused(
             f"empty data files ({len(empty):,}): Hudi could not build the metadata table again, and each write would "

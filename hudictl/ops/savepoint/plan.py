@@ -29,7 +29,8 @@ class SavepointPlan:
     ``exists``: the commit has a savepoint; ``files_added`` are then the required files that it does not name.
     ``completes_interrupted``: there is an inflight file without a completed one. ``chosen``: the operator named no
     commit. ``file_names`` are the files that it protects, by partition path. ``timeline`` are the timeline files at
-    planning. ``warnings`` are what endangers it: a commit of a wrong clock, partitions that were dropped since.
+    planning. ``warnings`` are what endangers it: a commit of a wrong clock, partitions that were dropped since, empty
+    data files.
     """
 
     shown: ClassVar = (

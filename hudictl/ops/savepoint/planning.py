@@ -7,11 +7,12 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
-from hudictl.phrases import seconds
+from hudictl.phrases import count_of, first_few, seconds
 from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import last_commit_retained, pending_cleans
 from hudictl.state.dropped import dropped_partitions, told_dropped
@@ -25,6 +26,7 @@ from hudictl.state.targets import find_commit
 from hudictl.state.unfinished import in_words, rollback_of, way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
+from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.timeline import Timeline
 
@@ -64,7 +66,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=False,
-        warnings=_warnings(session, signs.timeline, files),
+        warnings=_warnings(session, facts, without, files),
         files_added=0,
         completes_interrupted=existing is not None,
         chosen=instant is None,
@@ -77,12 +79,18 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     )
 
 
-def _warnings(session: Session, timeline: Timeline, files: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """What endangers a savepoint with these files."""
-    ahead = [f"{found.instant}: {found.meaning}" for found in commits_ahead(session.table, timeline)][:1]
-    found = dropped_partitions(session.table, timeline, session.engine, files)
-    dropped = told_dropped(found, files)
-    return (*ahead, dropped) if dropped else tuple(ahead)
+def _warnings(
+    session: Session, facts: Facts, without: Collection[str], files: Mapping[str, Collection[str]]
+) -> tuple[str, ...]:
+    """What endangers a savepoint with these files; ``without`` are the instants that a restore to it removes."""
+    table, timeline = session.table, facts.timeline
+    told = [f"{found.instant}: {found.meaning}" for found in commits_ahead(table, timeline)][:1]
+    told += filter(None, [told_dropped(dropped_partitions(table, timeline, session.engine, files), files)])
+    empty = metadata_guards.empty_files(facts, without) if metadata_table_in_use(table) else []
+    if empty:
+        what = f"{count_of(len(empty), 'empty data file')} ({first_few(empty, rest=' and {:,} more')})"
+        told.append(f"a restore is refused beside {what}: `hudictl orphans list`")
+    return tuple(told)
 
 
 def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
@@ -191,7 +199,7 @@ def _existing(
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=True,
-        warnings=_warnings(session, signs.timeline, files),
+        warnings=_warnings(session, facts, without, files),
         files_added=len(added),
         completes_interrupted=False,
         chosen=chosen,

@@ -226,14 +226,14 @@ FAULTS = (
         PLANNING,
         (
             "        exists=True,\n"
-            "        warnings=_warnings(session, signs.timeline, files),\n"
+            "        warnings=_warnings(session, facts, without, files),\n"
             "        files_added=len(added),\n"
             "        completes_interrupted=False,\n"
             "        chosen=chosen,\n"
         ),
         (
             "        exists=True,\n"
-            "        warnings=_warnings(session, signs.timeline, files),\n"
+            "        warnings=_warnings(session, facts, without, files),\n"
             "        files_added=len(added),\n"
             "        completes_interrupted=False,\n"
             "        chosen=False,\n"
@@ -247,5 +247,19 @@ FAULTS = (
         "        bytes=0,\n",
         "a savepoint that is there is said to be empty",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+    Fault(
+        PLANNING,
+        "metadata_guards.empty_files(facts, without) if",
+        "[] if",
+        "a savepoint is made beside an empty file, and nobody says that a restore to it is refused",
+        ("ops/savepoint/test_guards.py::test_an_empty_file_that_a_restore_refuses_is_said",),
+    ),
+    Fault(
+        PLANNING,
+        "metadata_guards.empty_files(facts, without) if",
+        "metadata_guards.empty_files(facts, ()) if",
+        "an empty file that a restore removes is said to keep it from running",
+        ("ops/savepoint/test_guards.py::test_an_empty_file_that_a_restore_refuses_is_said",),
     ),
 )

@@ -18,14 +18,16 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.state.savepoints import PROTECTION_COMMENT
 from hudictl.table.properties import update_properties
-from tests import records
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (
     NEVER,
     At,
     Copy,
+    attempt,
     drop,
     only_listed,
+    plan,
     put,
     restore,
     rollback_plan,
@@ -44,6 +46,25 @@ OPTIONS = SavepointOptions("ann", "before the load", idle_ms=0)
 
 def planned(copy: Copy, instant: str, options: SavepointOptions = OPTIONS) -> SavepointPlan:
     return plan_savepoint(session(copy.table), instant, options)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("log", [False, True])
+def test_an_empty_file_that_a_restore_refuses_is_said(unpack: Unpack, version: str, later: bool, log: bool) -> None:
+    """Of a write that is on no timeline, or of one that the restore removes; also beside an older savepoint."""
+    copy = unpack(version, "mor_part")
+    *_, target, last = copy.commits
+    writer = last if later else time_plus_ms(copy.commits[0], 1)
+    like = min((copy.path / "part-1").glob("*.parquet")).name
+    file_id, token, _ = like.split("_")
+    name = f".{file_id}_{writer}.log.99_{token}" if log else f"{'d' * 8}{file_id[8:]}_{token}_{writer}.parquet"
+    put(copy.path / "part-1" / name)
+    for _ in range(2):
+        said = any(name in text for text in planned(copy, target).warnings)
+        assert said == (not later and (version == "v9" if log else True))
+        assert said == isinstance(attempt(lambda: plan(copy, target, RestoreOptions(to_instant=True))), Refused)
+        savepoint(copy, target, OPTIONS)
 
 
 def edit(copy: Copy, target: str, change: Callable[[dict[str, tuple[str, ...]]], None], comment: str = "") -> None:
