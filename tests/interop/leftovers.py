@@ -25,12 +25,11 @@ SERVICES = {
     "hoodie.keep.max.commits": "3",
     "hoodie.commits.archival.batch": "1",
     "hoodie.timeline.compaction.batch.size": "2",
-    "hoodie.compact.inline": "true",
-    "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.metadata.compact.max.delta.commits": "1",
     "hoodie.metadata.index.column.stats.enable": "false",
 }
-"""Each write cleans, archives and compacts, in the metadata table, too."""
+"""Each write cleans and archives, and compacts the metadata table."""
+COMPACTING = SERVICES | {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 INDEX = {"hoodie.metadata.record.index.enable": "true"}
 PLACES = {
     "properties": r"hoodie\.properties",
@@ -68,7 +67,7 @@ def _writing(made: Options, writes: int, options: Options) -> Scenario:
 
 
 SCENARIOS = {
-    "services": _writing(SERVICES | MERGE_ON_READ, 5, SERVICES),
+    "services": _writing(COMPACTING | MERGE_ON_READ, 5, COMPACTING),
     "clustering": _writing(SERVICES | CLUSTER_NOW, 2, SERVICES | CLUSTER_NOW),
     "first metadata table": _writing(NO_METADATA, 2, INDEX),
 }

@@ -74,6 +74,27 @@ def test_a_first_write_that_failed(judge: Judges, version: str, tmp_path: Path) 
     upsert_all(hudi, base)
 
 
+@pytest.mark.short("v6")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_rollback_would_show_rows_from_before_archived_commits(
+    judge: Judges, version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused: Hudi's own takes away the rows of five commits, without an error."""
+    hudi, base = judge(version), tmp_path / "archived" / "table"
+    hudi.create(base, rows("abc", 1), ARCHIVED)
+    hudi.savepoint(base, hudi.timeline(base)[0][0])
+    for ts in range(2, 6):
+        hudi.upsert(base, rows("abc", ts), options=ARCHIVED)
+    last = hudi.upsert(base, rows("abc", 6), options=ARCHIVED)
+    hudi.archive(base, ARCHIVED)
+    assert hudi.both_rows(base) == digest(rows("abc", 6))
+    assert product.rollback(base, last) == 13
+    assert "readers would treat their files as uncommitted" in capsys.readouterr().err
+    assert hudi.both_rows(base) == digest(rows("abc", 6))
+    hudi.rollback(base, last)
+    assert hudi.both_rows(base) == digest(rows("abc", 1))
+
+
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_what_was_archived_beyond_a_savepoint_is_read_again(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -178,6 +178,23 @@ def without_guards(base: Path, folder: Path) -> Path:
     return folder / "without"
 
 
+@pytest.mark.short("cow-v6", "mor-v9")
+@pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
+def test_where_it_alone_shows_that_files_are_lost(
+    judge: Judges, version: str, kind: dict[str, str], tmp_path: Path
+) -> None:
+    """Queries fail at the lost file as long as the metadata table lists it. Without it they answer with fewer rows."""
+    hudi, base = judge(version), tmp_path / "table"
+    hudi.create(base, batch(range(80), 1, [(f"p{number}",) for number in range(10)]), kind)
+    delete(min((base / "p3").glob("*.parquet")))
+    with pytest.raises(JudgeError):
+        hudi.rows(base)
+    assert drop(base) == 13
+    with pytest.raises(JudgeError):
+        hudi.rows(base)
+    assert hudi.rows(without_guards(base, tmp_path))["count"] == 72
+
+
 @pytest.mark.full
 def test_a_record_index_beside_a_pending_compaction(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi 0.15.0 cannot build it again: refused there until the compaction is removed. The others can."""
