@@ -12,7 +12,7 @@ from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.make_history import ARCHIVED
 from tests.interop.make_overlaps import rows
-from tests.interop.scenarios import digest
+from tests.interop.scenarios import NO_METADATA, digest
 from tests.interop.test_check import slugs
 from tests.interop.test_overlaps import upsert_all
 
@@ -89,10 +89,11 @@ def test_a_rollback_would_show_rows_from_before_archived_commits(
     hudi.archive(base, ARCHIVED)
     assert hudi.both_rows(base) == digest(rows("abc", 6))
     assert product.rollback(base, last) == 13
-    assert "readers would treat their files as uncommitted" in capsys.readouterr().err
+    assert "archived commits after" in capsys.readouterr().err
     assert hudi.both_rows(base) == digest(rows("abc", 6))
-    hudi.rollback(base, last)
-    assert hudi.both_rows(base) == digest(rows("abc", 1))
+    # With its metadata table 1.0.2 refuses: that was compacted since.
+    hudi.rollback(base, last, NO_METADATA)
+    assert hudi.rows(base, metadata=False) == digest(rows("abc", 1))
 
 
 @pytest.mark.short("v9")
