@@ -24,12 +24,14 @@ def has_known_end(name: str) -> bool:
 
 
 def problem_at_end(name: str, size: int, end: bytes) -> str:
-    """The problem of a base file, by its end; "" if there is none.
+    """The problem of a base file or a log, by its end; "" if there is none.
 
     Args:
         size: of the whole file, in bytes.
         end: its last bytes, ``END_BYTES`` of them where there are as many.
     """
+    if not has_known_end(name):
+        return "" if any(end) else "a log that ends with zeros, as after a crash of its host"
     if name.endswith(".parquet"):
         if size < _PARQUET_LEAST or end[-4:] not in _PARQUET:
             return "not a Parquet file (its end is missing)"

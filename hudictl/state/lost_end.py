@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import DELTACOMMIT, TIME_FORMAT_DIGITS, State
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, TIME_FORMAT_DIGITS, Instant, State
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks, late_blocks
@@ -68,14 +68,20 @@ def lost_end(facts: Facts, beyond: Iterable[StoredFile], blocks: Iterable[SliceB
 def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
     """Instants within the timeline that the metadata table alone knows as completed, and no record explains. Older ones
     do no harm: readers treat their files as committed. Raises as ``without_record``."""
-    writes = [entry.time for entry in facts.timeline.completed_writes()]
+    on_timeline = {entry.time for entry in facts.timeline.instants}
+    first = min((entry.time for entry in facts.timeline.completed_writes()), default="~")
     known = {
         entry.time
         for entry in load_timeline(metadata).having(DELTACOMMIT)
-        if entry.completed and len(entry.time) == TIME_FORMAT_DIGITS and entry.time not in writes
+        if entry.completed and first < entry.time < facts.timeline.last_write and _of_the_data(entry)
     }
-    within = {time for time in known if writes and min(writes) < time < max(writes)}
-    return without_record(facts, within)
+    return without_record(facts, known - on_timeline)
+
+
+def _of_the_data(entry: Instant) -> bool:
+    """Whether a delta commit of a metadata table has an instant of the data table: its own services have longer times
+    below table version 8; from then on a log compaction alone ends as a delta commit."""
+    return len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
 
 
 def blocks_after_last(facts: Facts, since_ms: int = 0) -> list[SliceBlocks]:

@@ -72,15 +72,15 @@ def known_timeline(table: Table, timeline: Timeline) -> None:
 def wrong_type(table: Table, timeline: Timeline) -> str:
     """What a lost or changed table type means; "" if the timeline fits it. A table that was changed from merge on read
     to copy on write has a compaction after its last delta commit."""
-    last = {
-        action: max((entry.time for entry in timeline.having(action) if entry.completed), default="")
+    commit, delta = (
+        max((entry.time for entry in timeline.having(action) if entry.completed), default="")
         for action in (COMMIT, DELTACOMMIT)
-    }
-    if not table.is_cow or last[DELTACOMMIT] <= last[COMMIT]:
+    )
+    if not table.is_cow or delta <= commit:
         return ""
     says = "says COPY_ON_WRITE" if "hoodie.table.type" in table.properties else "has no hoodie.table.type"
     return (
-        f"it {says}, but the timeline is that of a merge-on-read table (delta commit {last[DELTACOMMIT]}): readers "
+        f"it {says}, but the timeline is that of a merge-on-read table (delta commit {delta}): readers "
         "leave out the rows of logs, and Hudi's next write loses them"
     )
 

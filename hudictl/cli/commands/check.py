@@ -45,7 +45,7 @@ SEVERITIES = ("error", "warning", "info")
     metavar="PATH",
     help="With -o prometheus: write the metrics to this file, atomically (for node_exporter).",
 )
-@click.option("--footers", is_flag=True, help="Also read the footer of each base file (one small read each).")
+@click.option("--footers", is_flag=True, help="Also read the end of each base file and log (one small read each).")
 @idle_option
 @many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
@@ -86,7 +86,7 @@ def check(
             idle_ms=idle_ms,
             note=progress.note,
             selection=Selection(frozenset(only), frozenset(skip)),
-            footers=footers or "not-parquet" in only,
+            footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(only),
         )
         found = _check_all(tables, engine_options, settings, look)
     if common.output == NAGIOS:

@@ -47,7 +47,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     writes.locks: ("lock-held",),
     commits.without_content: ("empty-commit",),
     commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
-    base_files.ends: ("not-parquet",),
+    base_files.ends: ("not-parquet", "log-zeros"),
     files.missing: ("missing-file", "misnamed-logs", "partition-without-metafile", "moved"),
     files.cleans: ("clean-in-the-way",),
     files.metafiles: ("partition-metafile-damaged",),

@@ -88,13 +88,15 @@ def _wrong_sizes(listing: Packed, expected: dict[str, int]) -> list[WrongSize]:
 def wrong_ends(
     storage: Storage, committed: Committed, path: str, listing: Packed | None, _: Sequence[Any]
 ) -> list[tuple[str, str]] | None:
-    """The paths of committed base files whose end does not match their format, each with the problem."""
+    """The paths of logs, and of committed base files, whose end does not match their format, each with the problem."""
     files = [
         (match[0], size)
         for _, entries in base_groups(listing)
         for match, size, _ in entries
         if match[3] in committed and has_known_end(match[0])
     ]
+    # An empty log is another finding.
+    files += [(log.data.name, log.size) for log in logs_of(path, listing) if log.size and log.data.instant in committed]
     tasks = [workers.EndTask(storage, ((data_path(path, name), size),)) for name, size in files]
     return [*chain.from_iterable(read_each(workers.damaged_ends, tasks))] or None
 

@@ -45,8 +45,9 @@ def table_properties(look: Look) -> Iterator[Finding]:
 
 def _unlike_the_data(look: Look) -> Iterator[str]:
     """Lines that were lost or changed, by what Hudi's queries and writers do then (seen with 0.15.0 and 1.2.0)."""
-    properties = look.facts.table.properties
-    if not look.facts.table.partition_fields and any(look.facts.partitions):
+    table, properties = look.facts.table, look.facts.table.properties
+    # Who writes without Spark and Flink may record neither.
+    if table.record_key_fields and not table.partition_fields and any(look.facts.partitions):
         yield "it has no hoodie.table.partition.fields, but there are partitions: Spark's queries find no rows"
     form = properties.get("hoodie.table.base.file.format", "PARQUET")
     other = partial(count_others, f".{form.lower()}")
