@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, TIME_FORMAT_DIGITS, Instant, State
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, TIME_FORMAT_DIGITS, State
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks, late_blocks
@@ -73,15 +73,11 @@ def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
     known = {
         entry.time
         for entry in load_timeline(metadata).having(DELTACOMMIT)
-        if entry.completed and first < entry.time < facts.timeline.last_write and _of_the_data(entry)
+        if entry.completed and first < entry.time < facts.timeline.last_write
+        # Not those of the metadata table's own services: below table version 8 their times are longer.
+        if len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
     }
     return without_record(facts, known - on_timeline)
-
-
-def _of_the_data(entry: Instant) -> bool:
-    """Whether a delta commit of a metadata table has an instant of the data table: its own services have longer times
-    below table version 8; from then on a log compaction alone ends as a delta commit."""
-    return len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
 
 
 def blocks_after_last(facts: Facts, since_ms: int = 0) -> list[SliceBlocks]:

@@ -72,11 +72,9 @@ def known_timeline(table: Table, timeline: Timeline) -> None:
 def wrong_type(table: Table, timeline: Timeline) -> str:
     """What a lost or changed table type means; "" if the timeline fits it. A table that was changed from merge on read
     to copy on write has a compaction after its last delta commit."""
-    commit, delta = (
-        max((entry.time for entry in timeline.having(action) if entry.completed), default="")
-        for action in (COMMIT, DELTACOMMIT)
-    )
-    if not table.is_cow or delta <= commit:
+    last = {entry.action: entry.time for entry in timeline.instants if entry.completed}
+    delta = last.get(DELTACOMMIT, "")
+    if not table.is_cow or delta <= last.get(COMMIT, ""):
         return ""
     says = "says COPY_ON_WRITE" if "hoodie.table.type" in table.properties else "has no hoodie.table.type"
     return (

@@ -75,8 +75,8 @@ def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:
 def nothing_rolled_back(
     facts: Facts, engine: Engine, needed: Outcome, files: Mapping[str, Collection[str]], refusal: str
 ) -> None:
-    """Raises Refused: files of rolled-back writes are among those that readers require, as they are older than the
-    timeline. A savepoint would keep them. If the metadata table lists all required files, there are none."""
+    """Raises Refused: readers require files of rolled-back writes, as they are older than the timeline. If the metadata
+    table lists all required files, there are none."""
     if facts.known.listing is not None and not needed.unlisted:
         return
     orphans = (entry.file for entry in find_orphans(facts, engine) if entry.sure and entry.visible)

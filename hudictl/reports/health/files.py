@@ -44,9 +44,7 @@ def orphans(look: Look) -> Iterator[Finding]:
     lost = _lost(look)
     yield from _lost_instants(look, lost, [orphan.file for orphan in found])
     groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
-    for orphan in found:
-        if orphan.file.data.instant in lost:
-            continue
+    for orphan in (entry for entry in found if entry.file.data.instant not in lost):
         groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
     for (time, why, sure, visible), members in sorted(groups.items()):
         size = sum(orphan.file.size or 0 for orphan in members)
@@ -68,22 +66,20 @@ def _lost(look: Look) -> frozenset[str]:
         return frozenset()
 
 
-def _lost_instants(look: Look, lost: Collection[str], files: Iterable[StoredFile]) -> Iterator[Finding]:
+def _lost_instants(look: Look, lost: Collection[str], files: Collection[StoredFile]) -> Iterator[Finding]:
     """Instants whose files on the timeline are lost. Without a file of its name it may have been a clean."""
-    paths: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        paths[file.data.instant].append(file.path)
     for time in sorted(lost):
+        paths = sorted(file.path for file in files if file.data.instant == time)
         meaning = (
             "the metadata table knows this instant as completed, but it is on no timeline, and no record explains it"
         )
-        if paths[time]:
-            meaning += f": it is lost, and readers ignore its files ({named(sorted(paths[time]))}). {FROM_BACKUP}"
+        if paths:
+            meaning += f": it is lost, and readers ignore its files ({named(paths)}). {FROM_BACKUP}"
             yield Finding("instant-lost", ERROR, time, meaning, look.way_before(time))
         else:
             meaning += (
-                ". If it was a delta commit, readers leave out its rows; if it dropped a partition, those rows are "
-                "back. Put its files back from a backup"
+                ". If it was a delta commit, its rows are left out; if it dropped a partition, those are back. Put its "
+                "files back from a backup"
             )
             yield Finding("instant-lost", WARNING, time, meaning)
 

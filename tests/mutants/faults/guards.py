@@ -34,7 +34,7 @@ FAULTS = (
     ),
     Fault(
         "state/writable.py",
-        "    if not table.is_cow or delta <= commit:\n",
+        '    if not table.is_cow or delta <= last.get(COMMIT, ""):\n',
         "    if True:\n",
         "a merge-on-read table that has lost its type is changed as copy on write",
         tests=("reports/health/test_storage.py::test_a_table_type_that_the_timeline_contradicts",),
