@@ -25,7 +25,10 @@ def test_writers_go_on(judge: Callable[[str], Judge], version: str, name: str, p
     before = hudi.both_rows(made)
     kinds = list(kinds_left(hudi.changes_of(trial, lambda: scenario.work(hudi, trial))))
     rows = (before, hudi.both_rows(trial))
-    for number, kind in enumerate(kind for kind in kinds if place_of(kind) == place):
+    here = [kind for kind in kinds if place_of(kind) == place]
+    if not here:
+        pytest.skip("nothing is changed there")
+    for number, kind in enumerate(here):
         left = died(hudi, scenario, made, kind, tmp_path / str(number))
         mend(left)
         found = hudi.read(left, metadata=False, columns=COLUMNS)
