@@ -3,9 +3,10 @@
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from hudictl.errors import StorageFailed, Unsupported
+from hudictl.errors import StorageFailed, Unreadable, Unsupported
 from hudictl.formats import partition_metafile
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
@@ -203,6 +204,22 @@ def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
         if problem:
             found.append((path, problem))
     return found
+
+
+def damaged_footers(task: EndTask) -> list[tuple[str, str]]:
+    """The same, with the footers of Parquet files decoded."""
+    from hudictl.formats.parquet_footers import read_footer
+
+    found = dict(damaged_ends(task))
+    for path, size in task.files:
+        if path.endswith(".parquet") and path not in found:
+            try:
+                read_footer(partial(task.storage.read, path), size)
+            except FileNotFoundError:
+                continue
+            except Unreadable as error:
+                found[path] = error.message
+    return list(found.items())
 
 
 @dataclass(frozen=True, slots=True)

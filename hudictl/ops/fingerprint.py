@@ -14,7 +14,7 @@ from hudictl.table.beat_rule import HeartbeatRule, rule_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
-PLAN_VERSION = 4
+PLAN_VERSION = 5
 PLACE = "place"
 """The fact where the table is. ``apply`` compares it with the table that the plan names; a table may be moved, too."""
 HEARTBEATS = "heartbeats"

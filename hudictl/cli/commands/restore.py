@@ -88,6 +88,12 @@ def restore_options(command: Command) -> Command:
     help="Which commits are later than the target: by requested time (as Hudi 0.15 and 1.0) or completion time "
     "(as 1.1 and 1.2). Default: the rule of the Hudi release for this table version.",
 )
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Also read the footers of the base files that the target needs, and all blocks of its logs. A damaged file "
+    "refuses the restore.",
+)
 @accept_lost_option
 @restore_options
 @table_options
@@ -102,6 +108,7 @@ def restore(
     to_instant: str | None,
     rule: str | None,
     accept_lost_instants: bool,
+    deep: bool,
 ) -> None:
     """Restore the table to SAVEPOINT, or to a commit with --to-instant.
 
@@ -109,7 +116,9 @@ def restore(
     """
     if (savepoint is None) == (to_instant is None):
         raise UsageError("give one target: either SAVEPOINT, or --to-instant INSTANT")
-    options = how.options(to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants)
+    options = how.options(
+        to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants, deep=deep
+    )
     run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
 
 

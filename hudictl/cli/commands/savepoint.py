@@ -18,7 +18,7 @@ from hudictl.cli.options import (
 from hudictl.cli.show import show_result, show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
-from hudictl.errors import Findings
+from hudictl.errors import Findings, UsageError
 from hudictl.phrases import command_of
 
 if TYPE_CHECKING:
@@ -122,11 +122,18 @@ def list_(common: TableOptions) -> None:
     is_flag=True,
     help="Check whether the savepoint can be restored now. If it cannot: exit code 3, and the reason.",
 )
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="With --verify: also read the footers of the base files, and all blocks of the logs.",
+)
 @idle_option
 @table_options
 @heartbeat_options
 @engine_options
-def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
+def show(
+    common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, deep: bool, idle_ms: int
+) -> None:
     """Show the files of a savepoint, with their sizes."""
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
@@ -138,6 +145,8 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     from hudictl.state.unfinished import in_words
     from hudictl.table.timeline import load_timeline
 
+    if deep and not verify:
+        raise UsageError("--deep can only be used with --verify")
     table = common.open()
     metadata = find_savepoint(table, load_timeline(table), instant)
     if not verify:
@@ -145,9 +154,10 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
         show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
         return
     with session(common, LOOKING, engine_options) as opened:
-        result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms))
+        result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms, deep=deep))
         uri = opened.table.uri
-    said = f"{instant} can be restored: {count_of(result.file_count, 'file')}, {size(result.bytes)}"
+    proof = "present, of the recorded size, and read" if deep else "present, of the recorded size; --deep reads them"
+    said = f"{instant} can be restored: {count_of(result.file_count, 'file')}, {size(result.bytes)} ({proof})"
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)

@@ -9,9 +9,10 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, Instant
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.borrowed import Borrowed
+from hudictl.state.contents import damaged_contents
 from hudictl.state.facts import Facts
 from hudictl.state.lost_end import find_lost_end
-from hudictl.state.needed import UPGRADE_FIRST, Outcome
+from hudictl.state.needed import UPGRADE_FIRST, Case, Outcome
 from hudictl.state.orphans import find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.unread import archived_later, unread
@@ -28,11 +29,26 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHO
     recorded. ``refusal``: what cannot be done."""
     if needed.missing:
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
-        later = _later_bases(facts, needed)
+        later = _later_bases(facts, needed.sizes)
         raise Refused(
             f"{refusal}: {count_of(len(needed.missing), 'required file')} missing, empty or damaged: {shown}",
             hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
             missing=list(needed.missing),
+        )
+
+
+def nothing_damaged(facts: Facts, engine: Engine, case: Case, refusal: str) -> None:
+    """Raises Refused: a file that readers require afterwards cannot be read, or not all of its rows. It reads the ends
+    of base files, and whole logs. Arguments as in ``nothing_missing``."""
+    damaged = damaged_contents(facts, engine, case)
+    if damaged:
+        shown = first_few([f"{path} ({problem})" for path, problem in damaged.items()], rest=" and {} more")
+        later = _later_bases(facts, damaged)
+        hint = "put the file back from a backup, or choose another instant"
+        raise Refused(
+            f"{refusal}: {count_of(len(damaged), 'required file')} damaged: {shown}",
+            hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
+            damaged=list(damaged),
         )
 
 
@@ -43,10 +59,10 @@ def _with_sizes(path: str, needed: Outcome) -> str:
     return f"{path} ({found:,} bytes, of {recorded:,} recorded)"
 
 
-def _later_bases(facts: Facts, needed: Outcome) -> list[str]:
+def _later_bases(facts: Facts, damaged: Collection[str]) -> list[str]:
     """The base files that were written after damaged ones of the same file groups."""
     oldest: dict[Group, str] = {}
-    for path in sorted(needed.sizes, reverse=True):
+    for path in sorted(damaged, reverse=True):
         partition, _, name = path.rpartition("/")
         data = parse_data_file(name)
         if data is not None:

@@ -48,6 +48,7 @@ class RestoreOptions:
     - ``metadata``: "keep" of the metadata table what can be kept, or "delete" it.
     - ``require_index``: partitions of the metadata table that must be kept; "all" for all indexes.
     - ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
+    - ``deep``: also read the ends of the required base files, and the required logs, before anything is removed.
 
     Only for a pending restore:
 
@@ -66,6 +67,7 @@ class RestoreOptions:
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
     accept_lost_instants: bool = False
+    deep: bool = False
     with_later_writes: bool = False
     accept_loss: bool = False
 

@@ -261,6 +261,8 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored")
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
         file_guards.stays_read(facts, scope.removed, f"{scope.target} cannot be restored")
+        if scope.options.deep:
+            file_guards.nothing_damaged(facts, engine, case, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
