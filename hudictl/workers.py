@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from hudictl.errors import StorageFailed, Unreadable, Unsupported
+from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats import partition_metafile
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
@@ -208,18 +208,12 @@ def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
 
 def damaged_footers(task: EndTask) -> list[tuple[str, str]]:
     """The same, with the footers of Parquet files decoded."""
-    from hudictl.formats.parquet_footers import read_footer
+    from hudictl.formats.parquet_footers import problem_in_footer
 
     found = dict(damaged_ends(task))
-    for path, size in task.files:
-        if path.endswith(".parquet") and path not in found:
-            try:
-                read_footer(partial(task.storage.read, path), size)
-            except FileNotFoundError:
-                continue
-            except Unreadable as error:
-                found[path] = error.message
-    return list(found.items())
+    rest = [file for file in task.files if file[0].endswith(".parquet") and file[0] not in found]
+    told = ((path, problem_in_footer(partial(task.storage.read, path), size)) for path, size in rest)
+    return [*found.items(), *(entry for entry in told if entry[1])]
 
 
 @dataclass(frozen=True, slots=True)

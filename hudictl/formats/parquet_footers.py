@@ -55,6 +55,17 @@ def _reading() -> Iterator[None]:
         raise Unreadable(f"the Parquet footer cannot be read: {why}") from error
 
 
+def problem_in_footer(read_at: ReadAt, size: int) -> str:
+    """Why the footer of a Parquet file cannot be read; "" if it can, or if the file has just been deleted."""
+    try:
+        read_footer(read_at, size)
+    except Unreadable as error:
+        return error.message
+    except FileNotFoundError:
+        pass
+    return ""
+
+
 def column_statistics(footer: "parquet.FileMetaData", columns: Collection[str] | None = None) -> dict[str, Statistics]:
     """The statistics of columns, all row groups together, by path (``a.b`` inside structures). Raises
     Unreadable."""

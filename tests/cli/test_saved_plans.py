@@ -75,7 +75,7 @@ def test_2_no_argument(tell: Tell) -> None:
     assert tell("apply").code == 2
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 5, "4", None, [4]])
+@pytest.mark.parametrize("version", [0, 1, 4, 6, "5", None, [5]])
 def test_11_a_plan_of_another_version(unpack: Unpack, tell: Tell, version: object) -> None:
     copy = unpack("v9", "cow_savepoints")
     document = restore_plan(tell, copy)
