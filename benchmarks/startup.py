@@ -51,7 +51,16 @@ def commands(base: str) -> dict[str, list[str]]:
         "hudictl --version": [*hudictl, "--version"],
         "hudictl --help": [*hudictl, "--help"],
         "hudictl timeline show": [*hudictl, "timeline", "show", "-t", base],
+        "a Tab: hudictl": _tab(""),
+        "a Tab: hudictl restore": _tab(f"restore -t {base} "),
+        "a Tab: hudictl check --only": _tab("check --only "),
     }
+
+
+def _tab(begun: str) -> list[str]:
+    """What bash runs for a Tab behind ``hudictl`` and what was typed."""
+    asked = (f"COMP_WORDS=hudictl {begun}", "COMP_CWORD=", "_HUDICTL_COMPLETE=bash_complete")
+    return ["env", *asked, sys.executable, "-m", "hudictl"]
 
 
 def report(chosen: dict[str, list[str]], runs: int) -> int:

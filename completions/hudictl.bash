@@ -1,29 +1,11 @@
 # Made by docs/generate.py with click 8.5.1.
 _hudictl_completion() {
-    local IFS=$'\n'
-    local response
-
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _HUDICTL_COMPLETE=bash_complete $1)
-
-    for completion in $response; do
-        IFS=',' read type value <<< "$completion"
-
-        if [[ $type == 'dir' ]]; then
-            COMPREPLY=()
-            compopt -o dirnames
-        elif [[ $type == 'file' ]]; then
-            COMPREPLY=()
-            compopt -o default
-        elif [[ $type == 'plain' ]]; then
-            COMPREPLY+=($value)
-        fi
-    done
-
-    return 0
+    local type value
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        [[ $type == plain ]] && COMPREPLY+=("$value")
+        [[ $type == dir ]] && compopt -o filenames -o plusdirs
+        [[ $type == file ]] && compopt -o default
+    done < <(env COMP_WORDS="${COMP_LINE:0:COMP_POINT}" COMP_CWORD="$2" _HUDICTL_COMPLETE=bash_complete "$1")
 }
-
-_hudictl_completion_setup() {
-    complete -o nosort -F _hudictl_completion hudictl
-}
-
-_hudictl_completion_setup;
+complete -o nosort -F _hudictl_completion hudictl

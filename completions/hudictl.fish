@@ -12,7 +12,7 @@ function _hudictl_completion;
         else if test $metadata[1] = "plain";
             echo $metadata[2];
         end;
-    end;
+    end | string replace -r -- '^' (echo (string match -r '^--.*?=' -- (commandline -t)));
 end;
 
 complete --no-files --command hudictl --arguments "(_hudictl_completion)";

@@ -362,6 +362,29 @@ print(code, heavy, file=sys.stderr)
 
 
 @pytest.mark.parametrize(
+    "line", ["hudictl restore 2026", "hudictl check --only un", "hudictl table show -t lak", "hudictl metadata drop "]
+)
+def test_a_completion_imports_little(line: str, tmp_path: Path) -> None:
+    """There is a Tab behind each: what decodes Avro or decides about a table takes longer than all else."""
+    base = support.unpack("v9", "cow_savepoints", tmp_path)
+    program = """
+import sys
+from hudictl.cli.main import run
+try:
+    run([])
+finally:
+    found = [name for name in sys.modules if name.startswith(("fastavro", "rich", "hudictl.state", "hudictl.ops"))]
+    others = [name for name in sys.modules if name.startswith("hudictl.cli.commands.")]
+    print(found, len(others), file=sys.stderr)
+"""
+    asked = {"COMP_WORDS": line, "COMP_CWORD": line.split(" ")[-1], "_HUDICTL_COMPLETE": "bash_complete"}
+    environment = os.environ | asked | {"HUDICTL_TABLE": str(base), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.stderr in [f"[] {number}\n" for number in (0, 1)], done.stderr
+    assert done.stdout.startswith("plain,") or line.endswith("lak")
+
+
+@pytest.mark.parametrize(
     "source", sorted((Path(__file__).parent / "interop").glob("test_*.py")), ids=lambda path: path.stem
 )
 def test_all_that_is_in_interop_needs_hudi(source: Path) -> None:

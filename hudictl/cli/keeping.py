@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hudictl.cli.complete import indexes
 from hudictl.cli.options import Command
 
 
@@ -33,6 +34,7 @@ def _options(metadata_help: str, required_help: str) -> Callable[[Command], Comm
             "--require-index",
             multiple=True,
             metavar="INDEX",
+            shell_complete=indexes,
             help=f"Refuse the command if this index of the metadata table {required_help} Repeatable; all: every index "
             "in use.",
         )

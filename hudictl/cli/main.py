@@ -3,38 +3,21 @@
 import gc
 import os
 import re
+from collections import UserDict
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import click
+from click.shell_completion import add_completion_class
 
 from hudictl import __version__
-from hudictl.cli.commands.apply import apply
-from hudictl.cli.commands.check import check
-from hudictl.cli.commands.completion import completion
-from hudictl.cli.commands.config import config
-from hudictl.cli.commands.demo import demo
-from hudictl.cli.commands.doctor import doctor
-from hudictl.cli.commands.failed_writes import failed_writes
-from hudictl.cli.commands.file import file
-from hudictl.cli.commands.heartbeat import heartbeat
-from hudictl.cli.commands.history import history
-from hudictl.cli.commands.lock import lock
-from hudictl.cli.commands.log import log
-from hudictl.cli.commands.marker import marker
-from hudictl.cli.commands.metadata import metadata
-from hudictl.cli.commands.orphans import orphans
-from hudictl.cli.commands.restore import restore
-from hudictl.cli.commands.resume import resume
-from hudictl.cli.commands.rollback import rollback
-from hudictl.cli.commands.savepoint import savepoint
-from hudictl.cli.commands.table import table
-from hudictl.cli.commands.timeline import timeline
-from hudictl.cli.commands.why import why
+from hudictl.cli.complete import Bash
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
+from hudictl.cli.options import PATH
 from hudictl.cli.profiles import CONFIG
 from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
@@ -48,7 +31,7 @@ from hudictl.secrets import masked
 
 @click.group(cls=StrictGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hudictl")
-@click.option("--config", CONFIG, metavar="FILE", help="A file with profiles: they win over the user's own.")
+@click.option("--config", CONFIG, metavar="FILE", type=PATH, help="A file with profiles: they win over the user's own.")
 def hudictl(config_file: str | None) -> None:
     """Administer Apache Hudi tables: timeline, savepoints, restores, rollbacks, logs.
 
@@ -56,18 +39,26 @@ def hudictl(config_file: str | None) -> None:
     """
 
 
-for command in (
-    *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, file, log, metadata, lock, check, why, apply, history, doctor, config, demo, completion),
-):
-    hudictl.add_command(command)
-for name, each in every_command(hudictl):
-    give_variables(each)
-    give_examples(name, each)
+class _Commands(UserDict[str, Any]):
+    """All commands by name. Each is imported when it is asked for: starts and completions stay quick."""
+
+    def __getitem__(self, name: str) -> Any:
+        if self.data[name] is None:
+            module = name.replace("-", "_")
+            self.data[name] = getattr(import_module(f"hudictl.cli.commands.{module}"), module)
+            for path, each in every_command(self.data[name], name):
+                give_variables(each)
+                give_examples(path, each)
+        return self.data[name]
 
 
-# Click before 8.2 shows the help itself, and has no such error.
-_NO_COMMAND: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+give_variables(hudictl)
+_NAMES = (
+    *("table", "timeline", "savepoint", "restore", "rollback", "resume", "failed-writes", "heartbeat", "marker"),
+    *("orphans", "file", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config", "demo"),
+)
+hudictl.commands = _Commands(dict.fromkeys((*_NAMES, "completion")))
+
 _INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` reports whether something is pending")
 
 
@@ -81,6 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         require_output()
         if "_HUDICTL_COMPLETE" in os.environ:
+            add_completion_class(Bash)
             hudictl.main(list(arguments), prog_name="hudictl")
         # Not ``main``: click ends the process by itself where the reader of our output has gone.
         with hudictl.make_context("hudictl", list(arguments)) as context:
@@ -90,7 +82,7 @@ def run(arguments: Sequence[str]) -> int:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return fail(_INTERRUPTED)
-    except _NO_COMMAND as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         say(error.format_message())
         return UsageError.exit_code
     except click.UsageError as error:

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from hudictl.cli.config_file import Profile
 from hudictl.cli.options import OUTPUTS, TABLE_VARIABLE, Command, TableOptions, options_without_table
-from hudictl.cli.profiles import engines_profile, said, table_and_profile, writers_settings_of
+from hudictl.cli.profiles import complete_tables, engines_profile, said, table_and_profile, writers_settings_of
 from hudictl.errors import UsageError
 
 
@@ -27,6 +27,7 @@ def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
             type=_TableUri(),
             multiple=True,
             metavar="URI",
+            shell_complete=complete_tables,
             help="Base path of a table, or its profile's name. Repeatable.",
         )
         @click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hudictl.cli.complete import instants
 from hudictl.cli.config_file import ENGINES, Profile
 from hudictl.cli.profiles import (
     TableOption,
@@ -32,6 +33,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _TABLE_HELP = "Base path of the table, or its profile's name."
 OUTPUTS = ("text", "json")
 _ENGINES = click.Choice(ENGINES)
+PATH = click.Path(readable=False)
+"""The shell completes it; whatever is wrong with it, the command says."""
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
@@ -181,7 +184,7 @@ def as_of_option(help: str) -> Callable[[Command], Command]:
             )
         return value
 
-    return click.option("--as-of", metavar="INSTANT", callback=checked, help=help)
+    return click.option("--as-of", metavar="INSTANT", callback=checked, shell_complete=instants(), help=help)
 
 
 def path_options(command: Command) -> Command:

@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from hudictl.cli.config_file import Profile, parse_profiles
 from hudictl.cli.references import Value, resolve
 from hudictl.errors import HudictlError, NotFound, UsageError
+from hudictl.phrases import printable
 from hudictl.secrets import looks_secret
 from hudictl.trust import stranger_at
 
@@ -215,7 +216,7 @@ class TableOption(click.Option):
     """
 
     def __init__(self, *args: Any, by_profile: bool = True, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, shell_complete=complete_tables, **kwargs)
         self._by_profile = by_profile
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
@@ -239,9 +240,14 @@ class TableOption(click.Option):
 def complete_profiles(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The names of profiles, with their tables."""
     with suppress(HudictlError), context.scope(cleanup=False):
-        found = read_profiles()
-        return [CompletionItem(name, help=found[name].uri or None) for name in sorted(found) if name.startswith(begun)]
+        found = sorted(read_profiles().items())
+        return [CompletionItem(name, help=printable(it.uri) or None) for name, it in found if name.startswith(begun)]
     return []
+
+
+def complete_tables(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Folders, which the shell finds, and profiles."""
+    return [CompletionItem(begun, type="dir"), *complete_profiles(context, parameter, begun)]
 
 
 def _read(file: str) -> bytes | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hudictl.cli.options import HOODIE_CONF, ChangeOptions, Command, TableOptions, duration_ms, pairs_of
+from hudictl.cli.options import HOODIE_CONF, PATH, ChangeOptions, Command, TableOptions, duration_ms, pairs_of
 from hudictl.cli.profiles import lock_source, writers_settings_of
 from hudictl.errors import UsageError
 
@@ -145,6 +145,7 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
         @click.option(
             "--props",
             metavar="FILE",
+            type=PATH,
             help="Properties file with the writers' settings, as for Hudi's own tools (--props).",
         )
         @functools.wraps(command)

@@ -7,20 +7,23 @@ from datetime import datetime, timezone
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
-from hudictl.formats import restore, rollback
-from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.layouts import META
 from hudictl.formats.limits import INSTANT_BYTES
-from hudictl.formats.rollback import RollbackPlan
 from hudictl.phrases import command_of
 from hudictl.storage import FileStatus, read_whole
 from hudictl.table.file_times import NotKept, not_kept
 from hudictl.table.table import Table
 
+if TYPE_CHECKING:
+    from hudictl.formats.avro import Body
+    from hudictl.formats.rollback import RollbackPlan
+
+# What decodes Avro is imported where a plan is read: a list of instants, and its completion, need none.
 _SHORT_WAIT_MS = 1000
 
 SeenFile = tuple[str, int, int]
@@ -195,13 +198,15 @@ def drop_empty_result(table: Table, time: str, action: str) -> None:
 
 
 def pending_rollbacks(
-    table: Table, timeline: Timeline, seen: Mapping[SeenFile, RollbackPlan] = MappingProxyType({})
-) -> list[tuple[Instant, RollbackPlan | None]]:
+    table: Table, timeline: Timeline, seen: "Mapping[SeenFile, RollbackPlan]" = MappingProxyType({})
+) -> "list[tuple[Instant, RollbackPlan | None]]":
     """Rollbacks that are not completed, with their plans; None if there is no readable plan.
 
     Args:
         seen: the plans in files that were read before; a file is not read again while it is as it was.
     """
+    from hudictl.formats.rollback import decode_plan
+
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
@@ -210,7 +215,7 @@ def pending_rollbacks(
         try:
             plan = seen.get(timeline.seen(file)) if file else None
             if plan is None and file:
-                plan = rollback.decode_plan(read_instant(table, file), file.name)
+                plan = decode_plan(read_instant(table, file), file.name)
         except Unreadable:
             plan = None
         if plan is not None or instant.pending:
@@ -229,8 +234,10 @@ def taken_back(table: Table, timeline: Timeline) -> dict[str, str]:
     return found
 
 
-def named_by(body: Body, action: str, time: str) -> dict[str, str]:
+def named_by(body: "Body", action: str, time: str) -> dict[str, str]:
     """The instants in one restore's request or rollback's result, each with that restore or rollback."""
+    from hudictl.formats import restore, rollback
+
     what = f"the {action} {time}"
     try:
         if action == fmt.RESTORE:

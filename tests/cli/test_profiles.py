@@ -337,7 +337,7 @@ def test_completion_knows_profiles_and_their_tables(write: Write, copy: Copy) ->
             "PYTHONPATH": str(ROOT),
             "_HUDICTL_COMPLETE": "bash_complete",
             "COMP_WORDS": f"hudictl {' '.join(words)}",
-            "COMP_CWORD": str(len(words)),
+            "COMP_CWORD": words[-1],
         }
         command = [sys.executable, "-m", "hudictl"]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout

@@ -9,7 +9,7 @@ import click
 
 from hudictl.cli.change import Change, run_change
 from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
+from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import heartbeat_values, lock_options, no_lock_option, single_operator_option
 from hudictl.errors import NotFound, Unreadable, UsageError
@@ -83,7 +83,7 @@ def kinds() -> "Mapping[Kind, Saved]":
 
 
 @click.command(cls=StrictCommand)
-@click.argument("file")
+@click.argument("file", type=PATH)
 @click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show the plan, and whether it can still be applied.")
 @click.option("--yes", is_flag=True, expose_value=False, help="Accepted without effect: apply does not ask.")
 @optional_table_options

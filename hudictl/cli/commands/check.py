@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hudictl.cli.complete import findings
 from hudictl.cli.many_tables import many_tables_options, settings_of_table
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, idle_option
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
@@ -30,9 +31,12 @@ SEVERITIES = ("error", "warning", "info")
 """The gravest first."""
 
 
+_findings_option = partial(click.option, multiple=True, metavar="NAME", shell_complete=findings)
+
+
 @click.command(cls=StrictCommand)
-@click.option("--only", multiple=True, metavar="NAME", help="Report this finding only. Repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Do not report this finding. Repeatable.")
+@_findings_option("--only", help="Report this finding only. Repeatable.")
+@_findings_option("--skip", help="Do not report this finding. Repeatable.")
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),
@@ -43,6 +47,7 @@ SEVERITIES = ("error", "warning", "info")
 @click.option(
     "--textfile",
     metavar="PATH",
+    type=PATH,
     help="With -o prometheus: write the metrics to this file, atomically (for node_exporter).",
 )
 @click.option("--footers", is_flag=True, help="Also read the end of each base file and log (one small read each).")

@@ -19,7 +19,7 @@ def file() -> None:
 @click.option(
     "--partition",
     metavar="PARTITION",
-    shell_complete=partitions(),
+    shell_complete=partitions,
     help="Show this partition only. Then one listing is enough, and Spark is not started.",
 )
 @as_of_option("Show the table as of this instant.")

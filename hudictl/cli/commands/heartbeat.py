@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.complete import instants
+from hudictl.cli.complete import instants_in
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
+from hudictl.formats.layouts import HEARTBEATS
 from hudictl.phrases import seconds
 from hudictl.render.json import plain
 
@@ -47,7 +48,7 @@ def list_(common: TableOptions) -> None:
 
 
 @heartbeat.command()
-@click.argument("instant", shell_complete=instants())
+@click.argument("instant", shell_complete=instants_in(HEARTBEATS))
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:

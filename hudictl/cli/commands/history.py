@@ -4,11 +4,13 @@ from dataclasses import asdict
 
 import click
 
+from hudictl.cli.complete import instants_in
 from hudictl.cli.options import TableOptions, table_options, table_options_of_group
 from hudictl.cli.show import show_rows, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import UsageError
+from hudictl.formats.layouts import OPERATIONS
 
 
 @click.group(cls=StrictGroup, invoke_without_command=True)
@@ -27,7 +29,7 @@ def history(context: click.Context, common: TableOptions) -> None:
 
 
 @history.command()
-@click.argument("instant")
+@click.argument("instant", shell_complete=instants_in(OPERATIONS))
 @table_options
 def show(common: TableOptions, instant: str) -> None:
     """Show one operation: its plan, and every attempt."""

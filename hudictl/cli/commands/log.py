@@ -11,8 +11,8 @@ from click.core import ParameterSource
 from hudictl.cli.commands.file import hidden, slices
 from hudictl.cli.commands.log_records import records
 from hudictl.cli.commands.log_verify import verify
-from hudictl.cli.complete import partitions
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
+from hudictl.cli.complete import instants, partitions
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.show import show_stream
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import UsageError
@@ -34,14 +34,15 @@ log.add_command(hidden(slices))
 
 
 @log.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=PATH)
 @click.option(
-    "--partition", metavar="PARTITION", shell_complete=partitions(), help="Log files of this partition of --table."
+    "--partition", metavar="PARTITION", shell_complete=partitions, help="Log files of this partition of --table."
 )
 @click.option("--file-id", metavar="ID", help="Log files of this file group of --table.")
 @click.option(
     "--instant",
     metavar="INSTANT",
+    shell_complete=instants(),
     help="Log files with a block of this instant, or with a rollback block for this instant.",
 )
 @stream_options

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import TableOptions, as_of_option, path_options
+from hudictl.cli.options import PATH, TableOptions, as_of_option, path_options
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Unreadable, Unsupported, UsageError
@@ -21,7 +21,7 @@ _NOTHING = "no records"
 
 
 @click.command(cls=StrictCommand)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=PATH)
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Show records with this key only. Repeatable.")
 @click.option("--columns", metavar="A,B", help="Show these columns only.")
 @click.option(

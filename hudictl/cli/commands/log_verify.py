@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.progress import shown
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.cli.tree import StrictCommand
@@ -25,7 +25,7 @@ _FEW_BYTES = 32 * 1024 * 1024
 
 
 @click.command(cls=StrictCommand)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=PATH)
 @stream_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str, ...]) -> None:

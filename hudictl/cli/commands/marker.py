@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.complete import instants
+from hudictl.cli.complete import instants_in
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
+from hudictl.formats.layouts import MARKERS
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def marker() -> None:
 
 
 @marker.command("list")
-@click.argument("instant", required=False, shell_complete=instants())
+@click.argument("instant", required=False, shell_complete=instants_in(MARKERS))
 @table_options
 def list_(common: TableOptions, instant: str | None) -> None:
     """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
@@ -43,7 +44,7 @@ def list_(common: TableOptions, instant: str | None) -> None:
 
 
 @marker.command()
-@click.argument("instant", shell_complete=instants())
+@click.argument("instant", shell_complete=instants_in(MARKERS))
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:

@@ -39,7 +39,7 @@ def metadata() -> None:
 
 
 @metadata.command()
-@click.argument("partition", required=False, shell_complete=partitions())
+@click.argument("partition", required=False, shell_complete=partitions)
 @table_options
 def files(common: TableOptions, partition: str | None) -> None:
     """List the partitions in the metadata table, or the files of PARTITION.
@@ -193,7 +193,7 @@ def _show(
 
 
 @metadata.command()
-@click.argument("names", metavar="[INDEX]...", nargs=-1, shell_complete=indexes())
+@click.argument("names", metavar="[INDEX]...", nargs=-1, shell_complete=indexes)
 @click.option("--accept-loss", is_flag=True, help="Drop it even if required data files are missing: queries go on.")
 @idle_option
 @table_options

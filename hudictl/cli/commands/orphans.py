@@ -7,7 +7,15 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import (
+    PATH,
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    idle_option,
+    table_options,
+)
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
@@ -45,7 +53,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
 
 @orphans.command()
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=PATH)
 @idle_option
 @orphan_keeping_options
 @table_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.complete import instants
+from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
@@ -81,7 +81,12 @@ def restore_options(command: Command) -> Command:
 
 @click.command(cls=StrictCommand)
 @click.argument("savepoint", required=False, shell_complete=instants("savepoint", completed=True))
-@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit. It needs no savepoint.")
+@click.option(
+    "--to-instant",
+    metavar="INSTANT",
+    shell_complete=instants(*COMMITS, completed=True),
+    help="Restore to this commit. It needs no savepoint.",
+)
 @click.option(
     "--rule",
     type=click.Choice(["requested", "completion"]),

@@ -20,6 +20,7 @@ from hudictl.reports.health import (
     writes,
 )
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped
+from hudictl.reports.health.names import NAMES
 from hudictl.state.failed_writes import FAILED_WRITE
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
 from hudictl.state.unfinished import (
@@ -91,8 +92,6 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     behind.rollbacks: ("rollbacks-piled-up",),
     behind.huge_plans: ("huge-plan",),
 }
-NAMES = frozenset({UNREADABLE}.union(*FAMILIES.values()))
-"""The names of all findings."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,16 @@ import pytest
 
 from hudictl.errors import UsageError
 from hudictl.reports.health.families import FAMILIES, NAMES, Family, Selection
+from hudictl.reports.health.finding import UNREADABLE
 
 
 def test_every_family_has_a_name_of_its_own() -> None:
     assert len({(family.__module__, family.__name__) for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_the_names_are_those_of_the_families() -> None:
+    """They stand by themselves, for completion."""
+    assert {UNREADABLE}.union(*FAMILIES.values()) == NAMES
 
 
 def literals(family: Family) -> set[str]:
