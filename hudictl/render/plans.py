@@ -127,7 +127,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     lines = [_found_line(entry) for entry in plan.pending_restores]
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
-    read = ", and read" if plan.options.deep else " (--deep also reads them)"
+    read = ", footers and logs read" if plan.options.deep else " (--deep also reads them)"
     present = "present" if plan.files_lost else f"all present{read}"
     lines += [
         f"Instants to remove, newest first: {len(plan.instants):,} "

@@ -8,6 +8,7 @@ from hudictl.engine.base import Engine
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_checks import (
+    BAD_HEADER,
     BAD_TRAILING_LENGTH,
     CORRUPT_BLOCK,
     TRUNCATED_TAIL,
@@ -22,8 +23,11 @@ from hudictl.table import choose
 from hudictl.table.sweep import values
 
 _FILES_A_TASK = 100
-# Readers fail at the last two, and skip the others: the rows in them are lost.
-_GRAVE = frozenset({BAD_TRAILING_LENGTH, CORRUPT_BLOCK, TRUNCATED_TAIL, UNDECODABLE, UNKNOWN_FORMAT})
+# Readers fail at such a block, whoever wrote it, or lose its rows: no death of a writer leaves one.
+_ALWAYS = frozenset({BAD_HEADER, UNKNOWN_FORMAT})
+_GRAVE = frozenset({BAD_TRAILING_LENGTH, CORRUPT_BLOCK, TRUNCATED_TAIL, UNDECODABLE})
+# The damage that readers skip. At any other corrupt block they fail.
+_SKIPPED = ("cut off", "a block cannot have a length", "the length at its end", "the data after it is not a block")
 
 
 def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]:
@@ -43,7 +47,11 @@ def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]
     ]
     footers = values(engine.map("read footers", workers.damaged_footers, ends), "read footers")
     damaged = dict(chain.from_iterable(footers))
-    logs = [workers.PieceTask(storage, path, size, False, 0, size) for path, size in sizes.items() if ".log." in path]
+    logs = [
+        workers.PieceTask(storage, path, size, False, 0, size)
+        for path, size in sizes.items()
+        if not has_known_end(path)
+    ]
     results = values(engine.map("read logs", workers.check_log, logs), "read logs")
     pieces = {task.path: piece for task, piece in zip(logs, results, strict=True) if piece is not None}
     undone = {mention.target for piece in pieces.values() for mention in piece.mentions}
@@ -55,9 +63,11 @@ def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]
 
 
 def _is_grave(facts: Facts, case: Case, undone: Collection[str | None], path: str, defect: Defect) -> bool:
-    """Whether it costs rows of a committed write. Whose rows a torn block had is not always known."""
-    if defect.defect not in _GRAVE or defect.defect == UNKNOWN_FORMAT:
-        return defect.defect in _GRAVE
+    """Whether readers fail, or lose rows of a committed write. Whose rows a torn block had is not always known."""
+    if defect.defect in _ALWAYS or (defect.defect == CORRUPT_BLOCK and not defect.what.startswith(_SKIPPED)):
+        return True
+    if defect.defect not in _GRAVE:
+        return False
     data = parse_data_file(path.rpartition("/")[2])
     named = data.instant if data is not None and facts.table.rules.logs_named_by_writer else None
     time = defect.instant or named

@@ -2,12 +2,13 @@
 
 import os
 import re
+import struct
 from pathlib import Path
 
 import pytest
 
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
+from hudictl.formats.log_blocks import AVRO_DATA, HEADER_KEYS, INSTANT_TIME, encode_block
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
@@ -50,7 +51,7 @@ def test_honest_savepoints(unpack: Unpack, tell: Tell, version: str, name: str) 
     copy = unpack(version, name)
     target = copy.savepoints[-1]
     code, said = verified(tell, copy, target, "--deep")
-    assert (code, "and read)" in said) == (0, True), said
+    assert (code, "footers and logs read)" in said) == (0, True), said
     assert "--deep reads them" in verified(tell, copy, target)[1]
 
 
@@ -87,6 +88,23 @@ def test_a_damaged_file_is_found_and_refuses_the_restore(
     assert tree(copy.path) == before
 
 
+@VERSIONS
+@pytest.mark.parametrize("zeros", [True, False])
+def test_a_log_at_which_readers_fail_is_found_whoever_wrote_it(
+    unpack: Unpack, tell: Tell, version: str, zeros: bool
+) -> None:
+    """Nothing in it says whose rows it had; or a header has a key that no release knows."""
+    copy = unpack(version, "mor_savepoints")
+    target = copy.savepoints[-1]
+    path = needed_of(copy, target, logs=True)
+    body = (copy.path / path).read_bytes()
+    key = struct.pack(">ii", HEADER_KEYS.index(INSTANT_TIME), len(target)) + target.encode()
+    offset, part = (0, bytes(len(body))) if zeros else (body.index(key), struct.pack(">i", 66))
+    overwrite(copy.path / path, offset, part)
+    code, said = verified(tell, copy, target, "--deep")
+    assert (code, path in said) == (3, True), said
+
+
 def test_later_files_that_still_have_the_rows_are_named(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
@@ -106,7 +124,7 @@ def test_what_a_dead_writer_has_torn_is_no_damage(unpack: Unpack, tell: Tell) ->
     torn = encode_block(AVRO_DATA, {INSTANT_TIME: DEAD}, b"rows" * 20)[:-30]
     put(copy.path / path, body + torn)
     code, said = verified(tell, copy, target, "--deep")
-    assert (code, "and read)" in said) == (0, True), said
+    assert (code, "footers and logs read)" in said) == (0, True), said
     # The same bytes of a committed write are damage.
     put(copy.path / path, body + torn.replace(DEAD.encode(), target.encode()))
     code, said = verified(tell, copy, target, "--deep")
