@@ -23,11 +23,13 @@ NOT_SEEN = {
     ("log", "flipped"): "no block is decoded: `log verify` does",
     ("log", "version"): "no block is decoded: `log verify` does",
     ("metadata-index-base", "flipped"): "no index is decoded",
-    ("properties", "flipped"): "its checksum is over the table's name alone",
     ("metadata-index-log", "flipped"): "no index is decoded",
     ("metadata-index-log", "version"): "no index is decoded: `log verify` does",
 }
 """Damages by kind and harm that Hudi fails at, or may, and check does not find, with the reason."""
+
+SOMETIMES = {("properties", "flipped"): "its checksum is over the table's name alone: the line that is hit decides"}
+"""The same, of which check finds some."""
 
 KNOWN = {("v8", "properties", "version"): "it is 9 then, which only this release does not know"}
 OTHERS_START = ("HoodieClusteringUpdateException", "Unknown table versionCode")
@@ -64,7 +66,8 @@ def test_what_hudi_fails_at_is_found(version: str, name: str, tmp_path: Path) ->
             copy = Copy(version, name, support.unpack(version, name, tmp_path / str(number)))
             do_harm(copy.path, case["path"], case["harm"])
             found = seen(copy) - before
-            if bool(found) is ((case["kind"], case["harm"]) in NOT_SEEN):
+            harm = (case["kind"], case["harm"])
+            if harm not in SOMETIMES and bool(found) is (harm in NOT_SEEN):
                 wrong.append(f"{case['kind']} {case['harm']}: Hudi's {told}: {sorted(found)}")
     assert not wrong, "\n".join(wrong)
 
@@ -74,7 +77,7 @@ def test_where_hudi_cannot_write_no_writer_is_said_to_start(version: str, name: 
     wrong = []
     for number, case in enumerate(case for case in outcomes(version)["cases"] if case["table"] == name):
         why = case["hudi"].get("write", "") if "write" in fails_at(version, case) else ""
-        seen_by_nobody = (case["kind"], case["harm"]) in NOT_SEEN
+        seen_by_nobody = (case["kind"], case["harm"]) in NOT_SEEN | SOMETIMES
         if why.startswith("fails") and not any(other in why for other in OTHERS_START) and not seen_by_nobody:
             base = support.unpack(version, name, tmp_path / str(number))
             do_harm(base, case["path"], case["harm"])
