@@ -148,7 +148,7 @@ def test_a_metadata_table_that_has_changed_since_planning_is_a_conflict(unpack: 
     with pytest.raises(Conflict, match="its timeline has changed"):
         begin_keeping(copy.table, R, R, plan)
     drop(copy.path / METADATA_PROPERTIES)
-    with pytest.raises(Unreadable, match="hoodie.properties is lost"):
+    with pytest.raises(Unreadable, match="properties is lost"):
         unchanged(copy.table, plan)
     assert own(copy) == []
 
