@@ -56,8 +56,9 @@ give_variables(hudictl)
 _NAMES = (
     *("table", "timeline", "savepoint", "restore", "rollback", "resume", "failed-writes", "heartbeat", "marker"),
     *("orphans", "file", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config", "demo"),
+    "completion",
 )
-hudictl.commands = _Commands(dict.fromkeys((*_NAMES, "completion")))
+hudictl.commands = _Commands(dict.fromkeys(_NAMES))
 
 _INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` reports whether something is pending")
 

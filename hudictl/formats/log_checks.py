@@ -48,6 +48,8 @@ _CONTENT_VERSIONS = (1, 2, 3)
 # As in a header: key 0, its length, the time. This also finds it in an incomplete header.
 _INSTANT_ENTRY = re.compile(rb"\x00{4}\x00{3}[\x0e-\x14](\d{14,20})")
 _TORN_HEAD = 64 * 1024
+_SKIPPED = ("cut off", "a block cannot have a length", "the length at its end", "the data after it is not a block")
+"""How the damage begins that readers skip, in the words of ``log_blocks``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,14 @@ class Defect:
     defect: str
     what: str
     instant: str | None
+
+
+def fails_readers(defect: Defect) -> bool:
+    """Whether readers fail at the block, or lose its rows, whoever wrote it: no death of a writer leaves such a one
+    (seen with 0.15.0 and 1.2.0)."""
+    if defect.defect == CORRUPT_BLOCK:
+        return not defect.what.startswith(_SKIPPED)
+    return defect.defect in (BAD_HEADER, UNKNOWN_FORMAT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -46,7 +45,7 @@ from hudictl.table.metadata_table import (
 )
 from hudictl.table.properties import recover_properties
 from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.slices import StoredFile
+from hudictl.table.slices import StoredFile, names_by_partition
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline
@@ -300,7 +299,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
 
     session.monitor.step("verify")
     found = sweep(table, session.engine, {file.partition for file in files}, sync=True)
-    gone = set(found.absent(_names(files)))
+    gone = set(found.absent(names_by_partition(files)))
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _lists_none(session, plan, time, files)
     delete_retired(table, time)
@@ -424,13 +423,7 @@ def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     if not files:
         return set()
     found = sweep(session.table, session.engine, {file.partition for file in files})
-    now = dict(chain.from_iterable(found.over("look for changed files", choose.states, _names(files).items())))
+    states = found.over("look for changed files", choose.states, names_by_partition(files).items())
+    now = dict(chain.from_iterable(states))
     planned = {file.path: (file.size, file.modified_ms) for file in files}
     return {path for path, state in now.items() if state != planned[path]}
-
-
-def _names(files: Iterable[StoredFile]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        names[file.partition].append(file.data.name)
-    return names

@@ -121,7 +121,7 @@ def describe_table(table: Table) -> TableDescription:
         table_version=table.version,
         timeline_layout=table.layout.version,
         timezone=table.properties.get("hoodie.table.timeline.timezone", "LOCAL"),
-        base_file_format=table.properties.get("hoodie.table.base.file.format", "PARQUET"),
+        base_file_format=table.base_file_format,
         record_key_fields=table.record_key_fields,
         partition_fields=table.partition_fields,
         metadata_table=table.storage.has_folder(METADATA_TABLE),

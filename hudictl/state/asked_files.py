@@ -24,8 +24,8 @@ from hudictl.table.slices import StoredFile
 def foreign_files(facts: Facts) -> list[StoredFile]:
     """The files in partitions that look like base files, and do not have the name of one. Raises StorageFailed,
     EngineFailed."""
-    extension = f".{facts.table.properties.get('hoodie.table.base.file.format', 'PARQUET').lower()}"
-    found = facts.sweep.over("look for foreign files", partial(choose.foreign, extension))
+    look = partial(choose.foreign, f".{facts.table.base_file_format.lower()}")
+    found = facts.sweep.over("look for foreign files", look)
     return sorted(chain.from_iterable(found), key=lambda file: file.path)
 
 

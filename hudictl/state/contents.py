@@ -8,13 +8,12 @@ from hudictl.engine.base import Engine
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_checks import (
-    BAD_HEADER,
     BAD_TRAILING_LENGTH,
     CORRUPT_BLOCK,
     TRUNCATED_TAIL,
     UNDECODABLE,
-    UNKNOWN_FORMAT,
     Defect,
+    fails_readers,
 )
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Case
@@ -23,11 +22,7 @@ from hudictl.table import choose
 from hudictl.table.sweep import values
 
 _FILES_A_TASK = 100
-# Readers fail at such a block, whoever wrote it, or lose its rows: no death of a writer leaves one.
-_ALWAYS = frozenset({BAD_HEADER, UNKNOWN_FORMAT})
 _GRAVE = frozenset({BAD_TRAILING_LENGTH, CORRUPT_BLOCK, TRUNCATED_TAIL, UNDECODABLE})
-# The damage that readers skip. At any other corrupt block they fail.
-_SKIPPED = ("cut off", "a block cannot have a length", "the length at its end", "the data after it is not a block")
 
 
 def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]:
@@ -64,7 +59,7 @@ def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]
 
 def _is_grave(facts: Facts, case: Case, undone: Collection[str | None], path: str, defect: Defect) -> bool:
     """Whether readers fail, or lose rows of a committed write. Whose rows a torn block had is not always known."""
-    if defect.defect in _ALWAYS or (defect.defect == CORRUPT_BLOCK and not defect.what.startswith(_SKIPPED)):
+    if fails_readers(defect):
         return True
     if defect.defect not in _GRAVE:
         return False

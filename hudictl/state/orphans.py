@@ -31,7 +31,7 @@ from hudictl.table.choose import listed_ones
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.metadata_table import data_table_of
-from hudictl.table.slices import StoredFile
+from hudictl.table.slices import StoredFile, names_by_partition
 from hudictl.table.sweep import hidden_by, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
@@ -146,10 +146,9 @@ def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
 def _listed_alone(facts: Facts, files: Iterable[StoredFile]) -> frozenset[str]:
     """The paths of those of some files that the metadata table lists in partitions that listings do not find."""
     listed, partitions = facts.known.listing, facts.sweep.partitions
-    names: dict[str, set[str]] = defaultdict(set)
-    for file in files:
-        if file.partition not in partitions or hidden_by(file.partition, partitions) is not None:
-            names[file.partition].add(file.data.name)
+    names = names_by_partition(
+        file for file in files if file.partition not in partitions or hidden_by(file.partition, partitions) is not None
+    )
     if listed is None or not names:
         return frozenset()
     return frozenset().union(*facts.sweep.over("look for listed files", listed_ones, listed.files, names.items()))

@@ -34,7 +34,7 @@ def writable_table(table: Table, locking: Locking) -> None:
         )
     properties = table.properties
     _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
-    _known_base_format(properties.get("hoodie.table.base.file.format", "PARQUET").upper(), table.version)
+    _known_base_format(table.base_file_format.upper(), table.version)
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
     if properties.get("hoodie.bootstrap.base.path"):
         raise Unsupported(

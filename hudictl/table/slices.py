@@ -35,6 +35,14 @@ class StoredFile(NamedTuple):
         return self.partition, self.data.file_id
 
 
+def names_by_partition(files: Iterable[StoredFile]) -> dict[str, list[str]]:
+    """The names of some files by partition path, in their order."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        names[file.partition].append(file.data.name)
+    return names
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
     """A file slice: ``key`` is its base instant; ``pending`` marks the slice of a pending compaction."""

@@ -68,6 +68,11 @@ class Table:
         return tuple(name for name in self.metadata_partitions if name != "files")
 
     @property
+    def base_file_format(self) -> str:
+        """As written in the properties; Parquet where they say nothing."""
+        return self.properties.get("hoodie.table.base.file.format", "PARQUET")
+
+    @property
     def record_key_fields(self) -> tuple[str, ...]:
         return self._list("hoodie.table.recordkey.fields")
 

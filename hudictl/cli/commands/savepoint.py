@@ -156,12 +156,9 @@ def show(
     with session(common, LOOKING, engine_options) as opened:
         result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms, deep=deep))
         uri = opened.table.uri
-    proof = (
-        "present, of the recorded size; footers and logs read"
-        if deep
-        else "present, of the recorded size; --deep reads them"
-    )
-    said = f"{instant} can be restored: {count_of(result.file_count, 'file')}, {size(result.bytes)} ({proof})"
+    read = "footers and logs read" if deep else "--deep reads them"
+    files = f"{count_of(result.file_count, 'file')}, {size(result.bytes)} (present, of the recorded size; {read})"
+    said = f"{instant} can be restored: {files}"
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)

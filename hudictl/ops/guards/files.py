@@ -29,10 +29,9 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHO
     recorded. ``refusal``: what cannot be done."""
     if needed.missing:
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
-        later = _later_bases(facts, needed.sizes)
         raise Refused(
             f"{refusal}: {count_of(len(needed.missing), 'required file')} missing, empty or damaged: {shown}",
-            hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
+            hint=_with_later_bases(facts, needed.sizes, hint),
             missing=list(needed.missing),
         )
 
@@ -43,11 +42,10 @@ def nothing_damaged(facts: Facts, engine: Engine, case: Case, refusal: str) -> N
     damaged = damaged_contents(facts, engine, case)
     if damaged:
         shown = first_few([f"{path} ({problem})" for path, problem in damaged.items()], rest=" and {} more")
-        later = _later_bases(facts, damaged)
         hint = "put the file back from a backup, or choose another instant"
         raise Refused(
             f"{refusal}: {count_of(len(damaged), 'required file')} damaged: {shown}",
-            hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
+            hint=_with_later_bases(facts, damaged, hint),
             damaged=list(damaged),
         )
 
@@ -59,8 +57,8 @@ def _with_sizes(path: str, needed: Outcome) -> str:
     return f"{path} ({found:,} bytes, of {recorded:,} recorded)"
 
 
-def _later_bases(facts: Facts, damaged: Collection[str]) -> list[str]:
-    """The base files that were written after damaged ones of the same file groups."""
+def _with_later_bases(facts: Facts, damaged: Collection[str], hint: str) -> str:
+    """A hint, and the base files that were written after damaged ones of the same file groups."""
     oldest: dict[Group, str] = {}
     for path in sorted(damaged, reverse=True):
         partition, _, name = path.rpartition("/")
@@ -68,7 +66,8 @@ def _later_bases(facts: Facts, damaged: Collection[str]) -> list[str]:
         if data is not None:
             oldest[partition, data.file_id] = data.instant
     found = facts.sweep.of_groups(frozenset(oldest)) if oldest else ()
-    return sorted(file.path for file in found if file.data.is_base and file.data.instant > oldest[file.group])
+    later = sorted(file.path for file in found if file.data.is_base and file.data.instant > oldest[file.group])
+    return f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint
 
 
 def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:

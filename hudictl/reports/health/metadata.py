@@ -22,7 +22,7 @@ from hudictl.table.commits import read_commit
 from hudictl.table.listed import ListedFiles
 from hudictl.table.metadata_table import MADE_ANEW
 from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.slices import StoredFile
+from hudictl.table.slices import StoredFile, names_by_partition
 from hudictl.table.sweep import other_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -51,10 +51,7 @@ def listing(look: Look) -> Iterator[Finding]:
 
     yield from _behind(look, needed.unlisted)
 
-    unlisted: dict[str, list[str]] = defaultdict(list)
-    for file in gap.unlisted:
-        unlisted[file.partition].append(file.data.name)
-    for partition, names in sorted(unlisted.items()):
+    for partition, names in sorted(names_by_partition(gap.unlisted).items()):
         meaning = (
             f"{count_of(len(names), 'file')} not listed by the metadata table ({named(names)}): readers that list "
             "folders treat them as committed; after the metadata table is rebuilt, all readers do"
@@ -137,9 +134,7 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
     Args:
         unlisted: the required files that it does not list.
     """
-    by_partition: dict[str, list[str]] = defaultdict(list)
-    for file in unlisted:
-        by_partition[file.partition].append(file.data.name)
+    by_partition = names_by_partition(unlisted)
     written = writers_of(look.facts.written.files, by_partition)
     for partition, all_names in sorted(by_partition.items()):
         names = [name for name in all_names if data_path(partition, name) in written]

@@ -49,9 +49,9 @@ def _unlike_the_data(look: Look) -> Iterator[str]:
     # Who writes without Spark and Flink may record neither.
     if table.record_key_fields and not table.partition_fields and any(look.facts.partitions):
         yield "it has no hoodie.table.partition.fields, but there are partitions: Spark's queries find no rows"
-    form = properties.get("hoodie.table.base.file.format", "PARQUET")
-    other = partial(count_others, f".{form.lower()}")
+    other = partial(count_others, f".{table.base_file_format.lower()}")
     if sum(look.facts.sweep.over("look at formats", other)) and properties.get(_SEVERAL) != "true":
+        form = table.base_file_format
         yield f"its base file format is {form}, but there are others: queries and writers do not find their rows"
 
 
