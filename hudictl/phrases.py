@@ -53,10 +53,10 @@ def command_of(words: str, *values: str, options: Sequence[str] = ()) -> str:
 
 def quoted(word: str) -> str:
     """One word for bash and zsh. Signs that a terminal would not show are escaped, so that also the name of a file
-    that has them can be copied."""
-    if word.isprintable():
+    that has them can be copied. So are backquotes: in sentences, commands stand between them."""
+    if word.isprintable() and "`" not in word:
         return shlex.quote(word)
-    return "$'" + "".join(sign if sign.isprintable() and sign not in "'\\" else _bytes(sign) for sign in word) + "'"
+    return "$'" + "".join(sign if sign.isprintable() and sign not in "'\\`" else _bytes(sign) for sign in word) + "'"
 
 
 def _bytes(sign: str) -> str:

@@ -481,6 +481,11 @@ def first_command(finding: Finding) -> str:
     return finding.remedy[0].command if finding.remedy else ""
 
 
+def alone(command: str) -> str:
+    """A command to copy without the options of the one that names it."""
+    return re.sub(r" --(table|engine)=\S+", "", command)
+
+
 def through_shell(command: str) -> list[str]:
     """The arguments that hudictl gets of bash."""
     program = "hudictl() { printf '%s\\0' \"$@\"; }; " + command

@@ -13,14 +13,15 @@ def command_line() -> str:
     for before, argument in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
         option, separator, pair = argument.partition("=")
         if before in PAIR_OPTIONS:
-            shown.append(_kept(argument))
+            shown.append(kept(before, argument))
         elif option in PAIR_OPTIONS and separator:
-            shown.append(f"{option}={_kept(pair)}")
+            shown.append(f"{option}={kept(option, pair)}")
         else:
             shown.append(masked(argument))
     return shlex.join(shown)
 
 
-def _kept(pair: str) -> str:
-    key, _, _ = pair.partition("=")
-    return masked(pair) if is_harmless(key) else f"{key}=***"
+def kept(option: str, value: str) -> str:
+    """The value of an option, without what may be a secret."""
+    key, _, _ = value.partition("=")
+    return f"{key}=***" if option in PAIR_OPTIONS and not is_harmless(key) else masked(value)

@@ -21,6 +21,7 @@ from hudictl.cli.options import PATH
 from hudictl.cli.profiles import CONFIG
 from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup, every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError, vanished
 from hudictl.phrases import printable
@@ -118,6 +119,8 @@ def _unexpected(error: Exception) -> HudictlError:
 
 
 def _fail(arguments: Sequence[str], contexts: Sequence[click.Context], error: HudictlError) -> int:
+    if contexts:
+        error.hint = to_copy(contexts[0]).text(error.hint)
     output = _output(arguments)
     secrets = frozenset().union(*map(secrets_of, contexts))
     said = masked(f"{error.message} ({error.hint})" if error.hint else error.message, secrets)

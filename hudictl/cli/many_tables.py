@@ -82,7 +82,8 @@ def _tables(common: TableOptions, named: tuple[str, ...], listed: list[str]) -> 
     found: dict[str, TableOptions] = {}
     for text in texts:
         uri, profile = table_and_profile(text, common.profile, insist=insist)
-        found.setdefault(uri, replace(common, uri=uri, profile=profile))
+        one_of = text if listed or len(texts) > 1 else ""
+        found.setdefault(uri, replace(common, uri=uri, profile=profile, named=one_of))
     return tuple(found.values())
 
 

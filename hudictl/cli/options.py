@@ -48,7 +48,7 @@ class TableOptions:
     """What every command takes. ``given_...``: by the command line or a variable, which win over the profile.
 
     ``lock_source``: where lock settings come from, for plans. ``rule``: the writers' heartbeat settings, for commands
-    that take them; ``rule_said``: by the command line.
+    that take them; ``rule_said``: by the command line. ``named``: how the operator names one of several tables.
     """
 
     uri: str
@@ -63,6 +63,7 @@ class TableOptions:
     lock_source: str = ""
     rule: "HeartbeatRule | None" = None
     rule_said: bool = False
+    named: str = ""
 
     @property
     def json(self) -> bool:

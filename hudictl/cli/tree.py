@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from hudictl.cli.to_copy import keep_given
 from hudictl.errors import UsageError
 
 
@@ -36,7 +37,8 @@ def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) 
     """Raises UsageError: an option with one value is given several times."""
     if ctx.resilient_parsing:
         return
-    _, _, found = command.make_parser(ctx).parse_args(args=list(args))
+    given, _, found = command.make_parser(ctx).parse_args(args=list(args))
+    keep_given(ctx, given)
     for option, times in Counter(entry for entry in found if isinstance(entry, click.Option)).items():
         if times > 1 and not (option.multiple or option.is_flag or option.count):
             name = max(option.opts, key=len)

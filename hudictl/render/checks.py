@@ -7,8 +7,8 @@ from hudictl.render.nagios import CRITICAL, OK, UNKNOWN, WARNING, status_lines
 from hudictl.reports.health.finding import ERROR, SEVERITIES
 from hudictl.reports.health.tables import Checked
 
-_CONTENTS = "the contents of data files (`hudictl log verify`, `hudictl check --footers`)"
-_CONTENTS_BUT_ENDS = "the contents of data files, but for the ends of base files (`hudictl log verify`)"
+_CONTENTS = "the contents of data files (`log verify`, `check --footers`)"
+_CONTENTS_BUT_ENDS = "the contents of data files, but for the ends of base files (`log verify`)"
 
 
 def lines(

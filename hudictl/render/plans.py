@@ -14,7 +14,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
-from hudictl.phrases import command_of, count_of, first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.render.catalog import catalog_lines
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
@@ -109,7 +109,7 @@ def drop_lines(plan: DropPlan) -> list[str]:
     if plan.partitions_absent:
         lines.append(f"Not in the metadata table: {', '.join(plan.partitions_absent)}.")
     for time in plan.indexings_pending:
-        lines.append(f"The pending indexing {time} is kept. Afterwards `{command_of('rollback', time)}` removes it.")
+        lines.append(f"The pending indexing {time} is kept: roll it back afterwards.")
     if plan.unfinished:
         lines.append(f"Earlier drops to finish: {', '.join(plan.unfinished)}.")
     return [*lines, *_metafile_lines(plan), *_unread_lines(plan)]

@@ -11,7 +11,6 @@ from hudictl.state.facts import Facts
 from hudictl.state.needed import needed_files
 from hudictl.state.protection import possible_way, ways_back
 from hudictl.state.savepoints import is_protection, readable_savepoints
-from hudictl.table.metadata_table import MADE_ANEW
 from hudictl.table.saved import NOTHING_SAVED
 
 
@@ -57,13 +56,13 @@ def _harmed(facts: Facts, cleans: Sequence[Instant]) -> Iterator[tuple[str, Mapp
 def _stays(facts: Facts, instant: Instant) -> str:
     """A clean that began and never ends does not report its deleted files to the metadata table."""
     if facts.known.unread is not None:
-        return f"its deleted files cannot be determined: {facts.known.unread}. {MADE_ANEW}"
+        return f"its deleted files cannot be determined: {facts.known.unread}"
     file = plan_file(facts.table, facts.timeline, instant)
     gone = _gone(facts, read_plan(facts.table, file)) if file else []
     if not gone:
         return ""
     deleted = f"{count_of(len(gone), 'file')} of its plan ({first_few(gone, most=3, rest=' and {:,} more')})"
-    return f"{deleted} are deleted already, but the metadata table still lists them. {MADE_ANEW}"
+    return f"{deleted} are deleted already, but the metadata table still lists them"
 
 
 def _gone(facts: Facts, plan: CleanPlan) -> list[str]:

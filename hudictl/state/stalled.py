@@ -99,8 +99,8 @@ def drop_first(making: tuple[str, ...]) -> str:
     """How to end an indexing that has begun to build partitions (tried with 0.15.0, 1.0.2 and 1.2.0)."""
     names = ",".join(making)
     return (
-        f"if no indexer is running, drop {names} with Hudi's HoodieIndexer (--mode dropindex --index-types "
-        f"{quoted(names.upper())}); then `hudictl rollback` removes the instant"
+        f"if no indexer is running, drop {quoted(names)} with Hudi's HoodieIndexer (--mode dropindex --index-types "
+        f"{quoted(names.upper())}); then roll the instant back with hudictl"
     )
 
 

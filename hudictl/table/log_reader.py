@@ -134,7 +134,7 @@ def logs_alone(logs: Iterable[LogFile]) -> None:
     """Raises UsageError: there is a base file among them."""
     base = next((log for log in logs if log.data is not None and log.data.is_base), None)
     if base is not None:
-        hint = "`hudictl log records --merged` shows the records of its file slice"
+        hint = "`log records --merged` shows the records of its file slice"
         raise UsageError(f"{base.uri} is a base file, not a log", hint=hint)
 
 

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import Copy, put
+from tests.helpers import Copy, alone, put
 from tests.state.test_orphans import between_commits, orphan
 
 LOCAL = ("--engine", "local")
@@ -38,7 +38,7 @@ def test_check(unpack: Unpack, tell: Tell) -> None:
     copy.write(f"{between_commits(copy)}.savepoint.inflight")
     said = tell("check", "-t", copy.path, *LOCAL)
     assert said.code == 3
-    assert "  do: `hudictl orphans delete`" in said.out.splitlines()
+    assert "  do: `hudictl orphans delete`" in alone(said.out).splitlines()
     assert said.line == "hudictl: findings (3): 2 warnings"
     said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
     assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]

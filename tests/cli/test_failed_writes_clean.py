@@ -6,7 +6,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
-from tests.helpers import Copy, FailDeletion, pending_restore, put, tree
+from tests.helpers import Copy, FailDeletion, alone, pending_restore, put, tree
 from tests.ops.rollback.test_execute import newest, own_files
 from tests.ops.rollback.test_failed import request
 from tests.ops.undo.test_untouched import arm
@@ -164,8 +164,8 @@ def test_what_it_names_for_a_write_that_it_leaves_alone_ends_it(unpack: Unpack, 
     failed = newest(copy)
     (row,) = tell("failed-writes", "list", "-t", copy.path, "-o", "json").json["rows"]
     (way,) = row["remedy"]
-    assert f"`{way['command']}`" in clean(tell, copy).out
-    assert tell(*way["command"].split()[1:], "-t", copy.path, "--engine", "local", "--yes").code == 0
+    assert f"`{alone(way['command'])}`" in alone(clean(tell, copy).out)
+    assert tell(*way["command"].split()[1:], "--engine", "local", "--yes").code == 0
     assert own_files(copy, failed) == set()
 
 

@@ -10,7 +10,7 @@ from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.locks.claim import claim
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
-from tests.helpers import Copy, die, drop, in_the_middle, pending_restore, put, tree
+from tests.helpers import Copy, alone, die, drop, in_the_middle, pending_restore, put, tree
 from tests.ops.restore.test_leftovers import remnant
 from tests.ops.rollback.test_beside import complete
 from tests.ops.rollback.test_execute import died, newest
@@ -29,7 +29,7 @@ Remedies = dict[tuple[str, str], list[str]]
 
 def commands(remedy: list[dict[str, str]]) -> list[str]:
     assert all(way["leaves"] for way in remedy)
-    return [way["command"] for way in remedy]
+    return [alone(way["command"]) for way in remedy]
 
 
 def by_show(tell: Tell, path: Path) -> Remedies:
@@ -80,9 +80,9 @@ def assert_agreed(tell: Tell, path: Path) -> Remedies:
         (name, _), ways = next(iter(operations.items()))
         if name == "pending-restore":
             # What else goes with it is asked for anew, before it has begun.
-            assert ways[0].removeprefix("hudictl resume ") in resumed.line
+            assert ways[0].removeprefix("hudictl resume ") in alone(resumed.line)
         else:
-            assert all(f"`{command}`" in resumed.line for command in ways)
+            assert all(f"`{command}`" in alone(resumed.line) for command in ways)
     return shown
 
 

@@ -15,7 +15,20 @@ from hudictl.table.operations import operation_path
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash
-from tests.helpers import At, Copy, die, drop, in_the_middle, pending_restore, put, restore, savepoint, straddle, tree
+from tests.helpers import (
+    At,
+    Copy,
+    alone,
+    die,
+    drop,
+    in_the_middle,
+    pending_restore,
+    put,
+    restore,
+    savepoint,
+    straddle,
+    tree,
+)
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
@@ -148,7 +161,7 @@ def test_13_the_hint_names_the_target_that_finishes_both(unpack: Unpack, tell: T
     drop(copy.file(between, "commit"))
     said = tell("resume", "-t", copy.path, *LOCAL, "--yes", "--idle", "0s")
     assert said.code == 13
-    assert f"`hudictl restore {older}` finishes both" in said.line
+    assert f"`hudictl restore {older}` finishes both" in alone(said.line)
     options = ("--delete-later-savepoints", "--idle", "0s", "--yes")
     assert tell("restore", older, "-t", copy.path, *LOCAL, *options).code == 0
     assert copy.commits[-1] == older

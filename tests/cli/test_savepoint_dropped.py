@@ -1,7 +1,7 @@
 """What the savepoint commands say where a partition was dropped after the savepoint."""
 
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import savepoint
+from tests.helpers import alone, savepoint
 from tests.state.test_dropped import groups, replaced
 
 
@@ -13,7 +13,7 @@ def test_a_savepoint_that_the_next_clean_breaks(tell: Tell, unpack: Unpack) -> N
     said = tell("savepoint", "show", saved, "--verify", "-t", copy.path)
     assert said.code == 3
     assert f"can be restored now, but not after the next clean: {by} dropped 1 partition" in said.err
-    assert f"`hudictl restore {saved}`" in said.err
+    assert f"`hudictl restore {saved}`" in alone(said.err)
     (row,) = tell("savepoint", "list", "-t", copy.path, "-o", "json").json["rows"]
     assert "hoodie.clean.automatic=false" in row["problem"]
     other = copy.commits[-3]

@@ -5,7 +5,7 @@ import pytest
 from hudictl.reports.table import DO_NOT_START
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import Copy, drop
+from tests.helpers import Copy, alone, drop
 
 TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 
@@ -59,7 +59,7 @@ def test_each_damage_names_a_way_back(tell: Tell, unpack: Unpack, version: str, 
     else:
         copy.file(copy.commits[-1], "commit").write_bytes(b"")
     found = tell("check", "--footers", "-t", copy.path, "-o", "json").json["rows"]
-    ways = {way["command"] for row in found for way in row["remedy"]}
+    ways = {alone(way["command"]) for row in found for way in row["remedy"]}
     command = f"hudictl restore --to-instant={before}"
     assert command in ways
     assert tell("restore", f"--to-instant={before}", "--idle", "0", "--yes", "-t", copy.path).code == 0

@@ -13,6 +13,7 @@ from tests import support
 from tests.cli.conftest import Tell, _plain, no_fsync, tell
 from tests.cli.test_one_verdict import LOCAL, Remedies, assert_agreed, by_show, end
 from tests.crash.inject import Crash, copy, dying
+from tests.helpers import alone
 
 __all__ = ["_plain", "no_fsync", "tell"]
 pytestmark = pytest.mark.crash
@@ -51,7 +52,7 @@ def states(case: str, base: Path, folder: Path, tell: Tell, step: int) -> Iterat
 def assert_ended(tell: Tell, base: Path, folder: Path) -> None:
     """By each way that is named; only a withdrawal of which this is said may come too late, and says so then."""
     remedy = tell("table", "show", "-t", base, "-o", "json").json["result"]["remedy"]
-    leaves = {way["command"]: way["leaves"] for way in remedy}
+    leaves = {alone(way["command"]): way["leaves"] for way in remedy}
     for key, ways in assert_agreed(tell, base).items():
         for number, way in enumerate(ways):
             other = copy(base, folder / str(number) / "table")

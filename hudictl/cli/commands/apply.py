@@ -10,6 +10,7 @@ import click
 from hudictl.cli.change import Change, run_change
 from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint
 from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
+from hudictl.cli.to_copy import keep_given
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import heartbeat_values, lock_options, no_lock_option, single_operator_option
 from hudictl.errors import NotFound, Unreadable, UsageError
@@ -108,6 +109,7 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         # Before anything is opened: it may be a copy, or a store that is to see this operator's credentials.
         refuse_another_place(saved)
         _refuse_another(common, saved.table)
+        keep_given(click.get_current_context(), {"uri": saved.table})
     zone = common.given_timezone or saved.timezone
     kept = saved.heartbeat_rule
     rule = common.rule if common.rule_said or kept is None or kept.assumed else kept

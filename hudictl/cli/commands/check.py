@@ -13,6 +13,7 @@ from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_option
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings, HudictlError, UsageError
@@ -110,17 +111,22 @@ def _check_all(
 ) -> "list[Checked]":
     from hudictl.reports.health.tables import checked
 
-    tables = dict(_opened(entry, settings) for entry in options)
-    engine = engine_options.open(*(opened[0] for opened in tables.values() if not isinstance(opened, HudictlError)))
+    tables = {uri: (opened, entry.named) for entry in options for uri, opened in [_opened(entry, settings)]}
+    engine = engine_options.open(*(opened[0] for opened, _ in tables.values() if not isinstance(opened, HudictlError)))
 
-    def looked(opened: "Opened | HudictlError") -> "Found":
-        if isinstance(opened, HudictlError):
-            raise opened
-        table, settings = opened
-        return look(table, engine, settings=settings)
+    def looked(opened: "Opened | HudictlError", named: str) -> "Found":
+        copied = to_copy(table=named)
+        try:
+            if isinstance(opened, HudictlError):
+                raise opened
+            table, settings = opened
+            return copied.all_of(look(table, engine, settings=settings))
+        except HudictlError as error:
+            error.hint = copied.text(error.hint)
+            raise
 
     try:
-        return [checked(uri, partial(looked, opened)) for uri, opened in tables.items()]
+        return [checked(uri, partial(looked, *opened)) for uri, opened in tables.items()]
     finally:
         engine.close()
 

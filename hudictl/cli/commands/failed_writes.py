@@ -19,6 +19,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import Outcome, show_rows
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Incomplete
@@ -64,11 +65,12 @@ def list_(common: TableOptions, idle_ms: int) -> None:
 
     table = common.open()
     clock = try_clock(table.storage)
-    rows = pending_writes(table, idle_ms, clock)
+    complete = to_copy().all_of
+    rows = complete(pending_writes(table, idle_ms, clock))
     reasons = [] if common.json else [_in_words(row) for row in rows]
     services = [
         f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
-        for entry in find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms)
+        for entry in complete(find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms))
     ]
     notes = [*reasons, *services, clock_sentence(clock)]
     show_rows(common, "failed-writes list", table.uri, rows, PendingWrite, "no pending writes", _HIDDEN, notes)
@@ -111,7 +113,7 @@ def clean(
     with session(common, change) as opened:
         table = opened.table
         options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
-        choice = choose_failed(opened, policy, options, try_clock(table.storage))
+        choice = to_copy().all_of(choose_failed(opened, policy, options, try_clock(table.storage)))
     left = [f"not rolled back: {_in_words(row)}" for row in (*choice.left, *choice.running)]
     for entry in choice.waiting:
         ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""

@@ -140,7 +140,7 @@ def _verify_listing(common: TableOptions, engine_options: EngineOptions, table: 
 def _verify_indexes(
     common: TableOptions, engine_options: EngineOptions, table: "Table", used: "Table | None", sample: int | None
 ) -> None:
-    from hudictl.phrases import count_of
+    from hudictl.phrases import command_of, count_of
     from hudictl.reports.indexes.verify import verify_indexes
     from hudictl.reports.indexes.view import IndexDifference
 
@@ -168,7 +168,7 @@ def _verify_indexes(
         raise Findings(
             f"{count_of(len(found.rows), 'difference')} between the indexes and the data",
             hint="queries and writers that use such an index miss rows, or write keys twice; "
-            "`hudictl metadata drop INDEX` drops the index; then have Hudi create it again",
+            f"`{command_of('metadata drop', found.rows[0].index)}` drops the index; then have Hudi create it again",
             differences=len(found.rows),
         )
 

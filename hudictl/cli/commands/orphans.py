@@ -91,7 +91,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
     from hudictl.state.metadata_undo import Mode
 
     def left(plan: "OrphanPlan") -> str:
-        return f"; {count_of(len(plan.left), 'orphan')} kept: `hudictl orphans list` shows why" if plan.left else ""
+        return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why" if plan.left else ""
 
     def said(plan: "OrphanPlan") -> str:
         if not plan.orphans:

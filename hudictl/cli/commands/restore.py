@@ -19,6 +19,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
@@ -214,7 +215,8 @@ def leftovers_change(
         if plan.nothing:
             return said
         # Nobody has seen these in a saved plan: who looks at them can remove them.
-        return f"{said}; `hudictl resume` would remove {_leftovers(plan)}" if name == "apply" else None
+        resume = to_copy().text("`hudictl resume` would remove")
+        return f"{said}; {resume} {_leftovers(plan)}" if name == "apply" else None
 
     def show(out: "Console", plan: "Leftovers") -> None:
         print_lines(out, [f"{said}; would remove {_leftovers(plan)}"])

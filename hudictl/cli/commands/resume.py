@@ -11,6 +11,7 @@ from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, table_options
 from hudictl.cli.show import PLANNED, outcome_of, show_result
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Incomplete, Refused, UsageError
@@ -91,7 +92,7 @@ def resume(
         targets = [(time, rollbacks) for time in pending.finish]
         run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
     if pending.unwanted and not (pending.finish and change.plan):
-        entry = rollback_unfinished(opened.table, signs, pending.unwanted[0], idle_ms)
+        entry = to_copy().all_of(rollback_unfinished(opened.table, signs, pending.unwanted[0], idle_ms))
         raise (Incomplete if pending.finish else Refused)(
             f"{entry.instant}: {entry.told}",
             hint=in_words(entry.remedy),

@@ -16,6 +16,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import show_result, show_rows
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Findings, UsageError
@@ -154,7 +155,8 @@ def show(
         show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
         return
     with session(common, LOOKING, engine_options) as opened:
-        result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms, deep=deep))
+        options = RestoreOptions(idle_ms=idle_ms, deep=deep)
+        result = to_copy().all_of(verify_savepoint(opened, instant, options))
         uri = opened.table.uri
     read = "footers and logs read" if deep else "--deep reads them"
     files = f"{count_of(result.file_count, 'file')}, {size(result.bytes)} (present, of the recorded size; {read})"

@@ -8,6 +8,7 @@ import click
 from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import heartbeat_options
 
@@ -30,7 +31,7 @@ def show(common: TableOptions) -> None:
     from hudictl.reports.table import describe_table
 
     opened = common.open()
-    described = describe_table(opened)
+    described = to_copy().all_of(describe_table(opened))
     if common.json:
         emit_parts(envelope("table show", opened.uri, result=described))
         return

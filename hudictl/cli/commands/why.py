@@ -7,6 +7,7 @@ import click
 from hudictl.cli.options import TableOptions, idle_option, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings
@@ -66,7 +67,7 @@ def _why(common: TableOptions, service: str, settings: "Settings", idle_ms: int)
     from hudictl.reports.why import why as asked
 
     table = common.open()
-    due = asked(table, service, settings, idle_ms)
+    due = to_copy().all_of(asked(table, service, settings, idle_ms))
     if common.json:
         emit_parts(envelope(f"why {service}", table.uri, result=due))
     else:

@@ -7,7 +7,7 @@ from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, Instant
-from hudictl.phrases import command_of, count_of, first_few
+from hudictl.phrases import command_of, count_of, first_few, quoted
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.contents import damaged_contents
 from hudictl.state.facts import Facts
@@ -19,9 +19,7 @@ from hudictl.state.unread import archived_later, unread
 from hudictl.table.slices import Group
 from hudictl.table.table import Table
 
-CHOOSE_LATER = (
-    "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant, or another --rule"
-)
+CHOOSE_LATER = "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant"
 
 
 def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
@@ -67,7 +65,8 @@ def _with_later_bases(facts: Facts, damaged: Collection[str], hint: str) -> str:
             oldest[partition, data.file_id] = data.instant
     found = facts.sweep.of_groups(frozenset(oldest)) if oldest else ()
     later = sorted(file.path for file in found if file.data.is_base and file.data.instant > oldest[file.group])
-    return f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint
+    named = first_few([quoted(path) for path in later])
+    return f"{hint}; later base files still have rows of the damaged ones: {named}" if later else hint
 
 
 def timeline_has_its_end(facts: Facts, engine: Engine, accepted: bool) -> None:
@@ -155,8 +154,8 @@ def no_other_table(facts: Facts, owners: Mapping[str, Collection[str]] | None = 
         raise Refused(
             f"the partition {path!r} cannot be listed: {table!r} has its own .hoodie folder, and counts as another "
             "table",
-            hint=f"if a job with a wrong base path created {table}/.hoodie, move that folder out of the table; then "
-            "run the command again",
+            hint=f"if a job with a wrong base path created {quoted(table)}/.hoodie, move that folder out of the table; "
+            "then run the command again",
             partition=path,
             folder=table,
         )

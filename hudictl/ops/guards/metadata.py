@@ -6,7 +6,7 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
-from hudictl.phrases import command_of, count_of, first_few, seconds
+from hudictl.phrases import command_of, count_of, first_few, quoted, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
@@ -51,7 +51,7 @@ def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
             indexes = sorted(set(there) - {FILES})
             raise Refused(
                 f"{name!r} is no partition of the metadata table",
-                hint=f"its indexes are {', '.join(indexes)}" if indexes else "it has no index",
+                hint=f"its indexes are {', '.join(map(quoted, indexes))}" if indexes else "it has no index",
                 partition=name,
                 indexes=indexes,
             )
@@ -105,11 +105,12 @@ def required_indexes_kept(plan: MetadataPlan, required: Collection[str]) -> None
         required: names of partitions of the metadata table; ALL for all indexes that readers use.
     """
     fates = {entry.partition: entry.reason for entry in plan.partitions}
+    there = ", ".join(map(quoted, sorted(fates)))
     for name in sorted(set(required) - {ALL}):
         if name not in fates:
             raise Refused(
                 f"{name!r}, which must be kept, is no partition of the metadata table",
-                hint=f"its partitions are {', '.join(sorted(fates))}" if fates else "the table has no metadata table",
+                hint=f"its partitions are {there}" if there else "the table has no metadata table",
                 partition=name,
             )
     in_use = {entry.partition for entry in plan.partitions if entry.in_use}
@@ -186,7 +187,7 @@ def nothing_lost_unseen(lost: Sequence[str]) -> None:
 
 
 _OUT_OF_THE_OTHER = (
-    "roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table version 8 on. "
+    "roll back one instant at a time, the newest first: with Hudi, or with hudictl from table version 8 on. "
     "If Hudi started the pending operation, finish it with Hudi. Before a later restore, move these rows with Hudi "
     "into a partition that is not inside another one"
 )

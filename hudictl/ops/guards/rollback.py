@@ -51,9 +51,18 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
     if later:
         raise Refused(
             f"later commits may build on {target.time}: {first_few(sorted(later, reverse=True))}",
-            hint="roll these commits back first, the newest first; or remove them all with one restore",
+            hint=f"roll these commits back first, the newest first{_or_one_restore(timeline, target, 'them all')}",
             instants=later,
         )
+
+
+def _or_one_restore(timeline: Timeline, target: Instant, what: str) -> str:
+    """The way to remove an instant with all that is later; "" if there is no earlier write to restore to."""
+    done = target.completion_time or ""
+    writes = [entry for entry in timeline.completed_writes() if entry.time < target.time]
+    before = max((entry.time for entry in writes if (entry.completion_time or "") <= done), default="")
+    restore = command_of("restore", options=[f"--to-instant={before}", "--plan"])
+    return f"; or remove {what} with one restore: `{restore}`" if before else ""
 
 
 def no_metadata_table_ahead(table: Table, target: Instant) -> None:
@@ -116,8 +125,8 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
         if instant.pending and instant.time > target.time and touched & service_groups(facts.table, instant):
             raise Refused(
                 f"the plan of {instant} names files of {target.time}",
-                hint=f"remove that plan first with `{command_of('rollback', instant.time)}`; "
-                "or remove both with one restore",
+                hint=f"remove that plan first with `{command_of('rollback', instant.time)}`"
+                f"{_or_one_restore(facts.timeline, target, 'both')}",
                 instant=instant.time,
             )
 

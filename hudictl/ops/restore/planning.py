@@ -23,7 +23,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_ro
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import first_few
 from hudictl.state.ahead import is_ahead
 from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.catalog import catalog_gap
@@ -200,8 +200,7 @@ def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | 
     for rollback in facts.signs.live_rollbacks:
         kept = read_kept(table, rollback.instant.time)
         if kept is not None:
-            target = rollback.target
-            way = f"; to keep it, finish that first: `{command_of('rollback', target)}`" if target else ""
+            way = "; to keep it, finish that rollback first" if rollback.target else ""
             return given_up(kept.plan, f"the rollback {rollback.instant.time} has set it aside{way}")
     times = (found.instant.time for found in (pending, *facts.signs.live_rollbacks) if found is not None)
     return unrecorded(table, times)
@@ -258,7 +257,8 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
         file_guards.timeline_has_its_end(facts, engine, scope.options.accept_lost_instants)
-        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored")
+        other_rule = f"{file_guards.CHOOSE_LATER}, or another --rule"
+        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored", other_rule)
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
         file_guards.stays_read(facts, scope.removed, f"{scope.target} cannot be restored")
         if scope.options.deep:

@@ -17,6 +17,7 @@ from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_bac
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.plan import block_tasks
+from hudictl.phrases import quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_record import read_kept
 from hudictl.state.metadata_undo import Mode
@@ -226,7 +227,7 @@ def _nothing_deleted(
         if table is not None:
             raise Refused(
                 f"{path} cannot be looked up: {table!r} has its own .hoodie folder",
-                hint=f"move {table}/.hoodie out of the table, then run the command again",
+                hint=f"move {quoted(table)}/.hoodie out of the table, then run the command again",
             )
 
     targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import Selection
-from hudictl.reports.health.finding import ERROR, UNREADABLE, Finding, Look, Skipped, unreadable
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -17,7 +17,7 @@ from hudictl.state.writable import writable_table
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import find_locks
-from hudictl.table.metadata_table import MADE_ANEW, Known
+from hudictl.table.metadata_table import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -96,10 +96,10 @@ def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
 
 
 def _without_commands(finding: Finding, refusal: str) -> Finding:
-    if not finding.remedy and MADE_ANEW not in finding.meaning:
+    if not finding.remedy:
         return finding
-    meaning = finding.meaning.replace(MADE_ANEW, "Drop the metadata table with hudi-cli (`metadata delete`)")
-    return replace(finding, meaning=f"{meaning}; {refusal}", remedy=())
+    by_hand = ". Drop the metadata table with hudi-cli (`metadata delete`)" if MADE_ANEW in finding.remedy else ""
+    return replace(finding, meaning=f"{finding.meaning}{by_hand}; {refusal}", remedy=())
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

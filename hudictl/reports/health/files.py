@@ -11,7 +11,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.asked_files import foreign_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
@@ -242,10 +242,9 @@ def cleans(look: Look) -> Iterator[Finding]:
     compaction."""
     for found in harmful_cleans(look.facts):
         meaning = f"{found.harm}, and Hudi's next clean executes it: do not start a writer before this clean is removed"
-        removal = removal_of(found.instant)
         if found.stays:
-            meaning += f"; {found.stays}. After the drop, and before any writer starts, remove this clean: `{removal}`"
-        remedy = () if found.stays else mended(removal)
+            meaning += f"; {found.stays}. Drop the metadata table first, then remove this clean"
+        remedy = (MADE_ANEW,) if found.stays else mended(removal_of(found.instant))
         yield Finding("clean-in-the-way", ERROR, f"{found.instant.time} clean", meaning, remedy)
 
 

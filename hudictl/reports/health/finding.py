@@ -29,6 +29,8 @@ UNREADABLE = "unreadable"
 """A damaged metadata file: only the checks that depend on it are not done."""
 
 
+VERIFIED = Way("hudictl metadata verify", "each difference is shown")
+MADE_ANEW = Way("hudictl metadata drop", "the metadata table is dropped; the next writer builds it again")
 FROM_BACKUP = "Put the file back from a backup, or go back to before it"
 
 

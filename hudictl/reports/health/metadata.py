@@ -13,14 +13,13 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, VERIFIED, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_gap import metadata_gap, missing_files
 from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.choose import not_stored
 from hudictl.table.commits import read_commit
 from hudictl.table.listed import ListedFiles
-from hudictl.table.metadata_table import MADE_ANEW
 from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.slices import StoredFile, names_by_partition
 from hudictl.table.sweep import other_table
@@ -34,7 +33,7 @@ def listing(look: Look) -> Iterator[Finding]:
     facts = look.facts
     if facts.known.unread is not None:
         meaning = f"{facts.known.unread}: queries that use the metadata table fail"
-        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, mended("hudictl metadata verify"))
+        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, (VERIFIED,))
     if facts.known.listing is None:
         return
 
@@ -69,8 +68,8 @@ def files(look: Look) -> Iterator[Finding]:
     damaged: dict[str, list[str]] = defaultdict(list)
     written, unread = _written(metadata)
     for path, problem in unread.items():
-        meaning = f"{problem}. Every write of Hudi 1.2.0 fails. {MADE_ANEW}"
-        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{path}", meaning)
+        meaning = f"{problem}. Every write of Hudi 1.2.0 fails"
+        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{path}", meaning, (MADE_ANEW,))
     for path, (size, may_be_gone) in sorted(written.items()):
         partition, _, name = path.rpartition("/")
         if partition in listed:
@@ -82,9 +81,9 @@ def files(look: Look) -> Iterator[Finding]:
     for partition, names in damaged.items():
         meaning = (
             f"{count_of(len(names), 'file')} of this metadata partition missing, or of another size than in the "
-            f"commits ({named(names)}): queries with this partition fail, or miss rows. {MADE_ANEW}"
+            f"commits ({named(names)}): queries with this partition fail, or miss rows"
         )
-        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning, (MADE_ANEW,))
 
 
 def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:
@@ -142,9 +141,9 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
             continue
         meaning = (
             f"{count_of(len(names), 'file')} of completed writes not listed by the metadata table ({named(names)}): "
-            f"queries with the metadata table do not see their rows. {MADE_ANEW}"
+            f"queries with the metadata table do not see their rows"
         )
-        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
+        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))
 
 
 def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -> Iterator[Finding]:
@@ -163,6 +162,6 @@ def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -
     for partition, names in sorted(lost.items()):
         meaning = (
             f"{count_of(len(names), 'file')} listed by the metadata table, but missing on storage ({named(names)}): "
-            f"queries with the metadata table fail. {MADE_ANEW}"
+            f"queries with the metadata table fail"
         )
-        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
+        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))

@@ -8,13 +8,13 @@ from hudictl.formats import checksums
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.reports.health.partition import count_others
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
 from hudictl.state.writable import TYPE_AGAIN, wrong_type
 from hudictl.storage import entries_of, read_whole
-from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_in_use, properties_lost
+from hudictl.table.metadata_table import open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
 
@@ -62,7 +62,7 @@ def metadata_table(look: Look) -> Iterator[Finding]:
     there = table.storage.stat(METADATA_PROPERTIES) is not None
     lost = properties_lost(table)
     if lost:
-        yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, f"{lost}. {MADE_ANEW}")
+        yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, lost, (MADE_ANEW,))
     if listed and there:
         found = open_metadata_table(table)
         if found is not None and found.version != table.version:
@@ -72,9 +72,10 @@ def metadata_table(look: Look) -> Iterator[Finding]:
             meaning += (
                 "Hudi 1.2.0 reads it, and upgrades it with its next write"
                 if upgraded
-                else f"an upgrade was interrupted, or a copy from another time was put back. {MADE_ANEW}"
+                else "an upgrade was interrupted, or a copy from another time was put back"
             )
-            yield Finding("metadata-table-version", INFO if upgraded else ERROR, METADATA_PROPERTIES, meaning)
+            severity, remedy = (INFO, ()) if upgraded else (ERROR, (MADE_ANEW,))
+            yield Finding("metadata-table-version", severity, METADATA_PROPERTIES, meaning, remedy)
     if not listed and table.storage.has_folder(METADATA_TABLE):
         meaning = (
             f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new metadata table "

@@ -108,7 +108,7 @@ def slices_of(
     if said and not found:
         raise NotFound(
             said[0],
-            hint="queries skip uncommitted, replaced, older and later files, and change logs: `hudictl file slices`",
+            hint="queries skip uncommitted, replaced, older and later files, and change logs: see `file slices`",
             path=unseen[0],
         )
 
@@ -157,7 +157,7 @@ def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, li
     if data_table_of(table) is not None:
         raise Unsupported(
             f"{table.uri} is a metadata table: hudictl does not merge its records",
-            hint="`hudictl metadata files` shows what it lists; without --merged the records are shown one by one",
+            hint="`metadata files` shows what it lists; without --merged the records are shown one by one",
         )
     timeline = load_timeline(table)
     return timeline, slice_rows(table, files_of_partition(table, partition), timeline, as_of)

@@ -11,6 +11,7 @@ from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PA
 from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
 from hudictl.formats.record_merge import ordering_value
 from hudictl.formats.schema_evolution import reader
+from hudictl.phrases import quoted
 from hudictl.reports.logs.blocks import judged_logs
 from hudictl.table.log_fates import Judged, numbered_blocks
 from hudictl.table.log_reader import LogFile, logs_alone
@@ -105,7 +106,7 @@ def check_columns(columns: Collection[str], known: Collection[str]) -> None:
     """Raises UsageError: a column that is not known."""
     unknown = [column for column in columns if column not in known]
     if unknown:
-        there = ", ".join(dict.fromkeys(known)) or "none"
+        there = ", ".join(map(quoted, dict.fromkeys(known))) or "none"
         raise UsageError(f"there is no column {', '.join(unknown)}", hint=f"the columns are: {there}")
 
 

@@ -117,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         "cli/command_line.py",
-        '    return masked(pair) if is_harmless(key) else f"{key}=***"\n',
-        "    return masked(pair)\n",
+        'f"{key}=***" if option in PAIR_OPTIONS and not is_harmless(key) else masked(value)',
+        "masked(value)",
         "a key of the operator's store is kept in the table for all its readers",
         (f"{SECRETS}::test_records_of_a_table_keep_the_keys_and_harmless_values",),
     ),

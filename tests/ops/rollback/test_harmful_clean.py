@@ -3,6 +3,7 @@
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Refused
+from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.rollback.service import (
     ServiceRemoval,
     execute_service_removal,
@@ -10,7 +11,6 @@ from hudictl.ops.rollback.service import (
     removed_already,
 )
 from hudictl.ops.session import Silent
-from hudictl.table.metadata_table import MADE_ANEW
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, first_command, put, session, tree
@@ -75,9 +75,10 @@ def test_what_it_has_deleted_the_metadata_table_still_lists(unpack: Unpack, vers
     drop(copy.path / oldest(copy))
     refused(copy, Refused, "1 file of its plan .* are deleted already, but the metadata table still lists them")
     found = next(entry for entry in check(copy) if entry.finding == "clean-in-the-way")
-    assert not found.remedy
-    assert f"{MADE_ANEW}. After the drop, and before any writer starts" in found.meaning
-    assert found.meaning.endswith(f"`hudictl rollback {LATER}`")
+    assert first_command(found) == "hudictl metadata drop"
+    assert found.meaning.endswith("Drop the metadata table first, then remove this clean")
+    drop_metadata(session(copy.table), plan_metadata_drop(session(copy.table), DropOptions()))
+    assert first_command(one(copy)) == f"hudictl rollback {LATER}"
 
 
 @VERSIONS
