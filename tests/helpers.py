@@ -483,7 +483,7 @@ def first_command(finding: Finding) -> str:
 
 def alone(command: str) -> str:
     """A command to copy without the options of the one that names it."""
-    return re.sub(r" --(table|engine)=\S+", "", command)
+    return re.sub(r" --(table|engine)=[^\s`]+", "", command)
 
 
 def through_shell(command: str) -> list[str]:

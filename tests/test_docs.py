@@ -168,6 +168,7 @@ def test_examples_run_as_shown(
     version, name = table.split("/")
     path = support.unpack(version, name, tmp_path)
     monkeypatch.setenv("HUDICTL_TABLE", str(path))
+    monkeypatch.setenv("HUDICTL_ENGINE", "local")
     monkeypatch.delenv("HUDICTL_OUTPUT", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(time, "sleep", support.short_sleep)
@@ -180,7 +181,7 @@ def test_examples_run_as_shown(
             continue
         words = shlex.split(example.command)
         with emergency(example.emergency, path):
-            code = run([*words, "--engine", "local"] if _has_engine(words) else words)
+            code = run(words)
         said = capsys.readouterr()
         assert code == example.code, f"hudictl {example.command}: {said.err}"
         _compare(page, example, said.out + (said.err if code else ""), newest)
@@ -202,14 +203,6 @@ def _run_script(script: str, folder: Path) -> None:
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def _has_engine(words: list[str]) -> bool:
-    command: click.Command = hudictl
-    for word in words:
-        if isinstance(command, click.Group) and word in command.commands:
-            command = command.commands[word]
-    return "--engine" in options(command)
 
 
 def _compare(page: str, example: Example, output: str, newest: str) -> None:

@@ -21,6 +21,11 @@ An option is taken from the command line, else from its environment variable, el
 [profile](profiles.md), else it has its default. Options that accept a loss, and those that answer a question, have no
 variable: `--yes`, for example.
 
+Commands that hudictl names, to be copied, have the options of its own command line that say which table is meant, and
+how it is reached: `--table`, `--profile`, `--storage-option`, `--timezone`, those of the engine, and the writers'
+settings. What a variable gives is not repeated. What may be a secret is left out
+([profiles.md](profiles.md#secrets)).
+
 {contents}
 
 {sections}

@@ -51,7 +51,7 @@ def test_the_way_out_of_a_failed_write_ends_the_block(unpack: Unpack, tell: Tell
     (block,) = found.json["result"]["blocks"]
     assert (block["kind"], block["instant"]) == ("pending", time)
     words = block["remedy"][0]["command"].split()[1:]
-    assert tell(*words, "-t", copy.path, "--yes", "--engine", "local", "--idle", "0s").code == 0
+    assert tell(*words, "--yes", "--engine", "local", "--idle", "0s").code == 0
     assert tell(*asked).code == 0
 
 

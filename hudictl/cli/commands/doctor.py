@@ -18,6 +18,7 @@ from hudictl.cli.options import (
 from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import lock_options
 from hudictl.errors import Findings, StorageFailed, UsageError
@@ -50,7 +51,7 @@ def doctor(common: TableOptions, engine_options: EngineOptions, no_spark: bool) 
         rows = []
         for row in _checkups(common, engine_options, no_spark=no_spark):
             progress.note(row.check)
-            rows.append(row)
+            rows.append(to_copy().all_of(row))
     show_rows(common, "doctor", common.uri or None, rows, Checkup, "")
     found = [row.check for row in rows if row.outcome != OK]
     if found:

@@ -141,7 +141,7 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
             continue
         meaning = (
             f"{count_of(len(names), 'file')} of completed writes not listed by the metadata table ({named(names)}): "
-            f"queries with the metadata table do not see their rows"
+            "queries with the metadata table do not see their rows"
         )
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))
 
@@ -162,6 +162,6 @@ def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -
     for partition, names in sorted(lost.items()):
         meaning = (
             f"{count_of(len(names), 'file')} listed by the metadata table, but missing on storage ({named(names)}): "
-            f"queries with the metadata table fail"
+            "queries with the metadata table fail"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 PHRASES = "phrases.py"
+TO_COPY = "cli/to_copy.py"
 HOSTILE = "cli/test_hostile_names.py"
 
 FAULTS = (
@@ -21,9 +22,51 @@ FAULTS = (
     ),
     Fault(
         PHRASES,
-        'sign.isprintable() and sign not in "\'\\\\"',
+        'sign.isprintable() and sign not in "\'\\\\`"',
         "sign.isprintable()",
         "a quote in a name ends the word of a command, and the rest of the name is run",
+    ),
+    Fault(
+        PHRASES,
+        ' and "`" not in word',
+        "",
+        "a name in a hint is completed as a command of hudictl",
+        ("cli/test_to_copy.py::test_what_a_table_says_never_becomes_a_command",),
+    ),
+    Fault(
+        TO_COPY,
+        "value is True or kept(name, value) == value",
+        "True",
+        "a key of the operator's store is printed in a command to copy",
+        ("cli/test_to_copy.py::test_a_secret_is_left_out",),
+    ),
+    Fault(
+        TO_COPY,
+        "if several[name] or len(values) == 1 for",
+        "for",
+        "a command to copy names all tables of a check, and none takes several",
+        ("cli/test_to_copy.py::test_of_several_tables_a_command_for_one_gets_none",),
+    ),
+    Fault(
+        "cli/commands/check.py",
+        "to_copy(table=named)",
+        "to_copy()",
+        "the remedy of one of several tables names no table",
+        ("cli/test_to_copy.py::test_of_several_tables_each_is_named_as_the_operator_does",),
+    ),
+    Fault(
+        "cli/commands/apply.py",
+        '        keep_given(click.get_current_context(), {"uri": saved.table})\n',
+        "",
+        "a command to copy means the table of the environment, not the saved plan's",
+        ("cli/test_to_copy.py::test_a_saved_plan_names_its_table",),
+    ),
+    Fault(
+        "ops/guards/rollback.py",
+        "if entry.time < target.time]",
+        "if entry.time <= target.time]",
+        "the restore that is to remove a commit and all later ones keeps the commit",
+        ("cli/test_to_copy.py::test_a_refused_rollback_names_the_restore_that_removes_all",),
     ),
     Fault(
         PHRASES,
