@@ -83,7 +83,8 @@ def test_a_lock_without_expiry_whose_owner_is_dead(unpack: Unpack, tell: Tell) -
     copy = unpack("v9", "cow_part")
     file = lock_file(copy, age_s=3 * 3600)
     refused = tell("lock", "break", "-t", copy.path, "--yes", *LOCKED)
-    assert (refused.code, "--dead-after 1h`" in refused.err) == (13, True)
+    command = f"hudictl lock break --table={copy.path} --hoodie-conf={LOCKED[1]} --dead-after 1h"
+    assert (refused.code, f"`{command}`" in refused.err) == (13, True)
     assert file.exists()
     said = tell("lock", "break", "-t", copy.path, "--yes", *DEAD)
     assert (said.code, "freed the lock .hoodie/lock" in said.out) == (0, True)

@@ -108,5 +108,6 @@ def test_a_folder_that_is_named_like_a_command_is_told_as_one_word(tell: Tell, u
     for name, command in remedies.items():
         words = through_shell(command)
         assert words[-1] == name
-        assert tell(words[0], "delete", "-t", copy.path, "--yes", *words[2:]).code == 0
+        assert words[:3] == ["marker", "delete", f"--table={copy.path}"]
+        assert tell(*words[:3], "--yes", *words[3:]).code == 0
         assert not (copy.meta / ".temp" / name).exists()

@@ -89,7 +89,7 @@ def _warnings(
     empty = metadata_guards.empty_files(facts, without) if metadata_table_in_use(table) else []
     if empty:
         what = f"{count_of(len(empty), 'empty data file')} ({first_few(empty, rest=' and {:,} more')})"
-        told.append(f"a restore is refused beside {what}: `hudictl orphans list`")
+        told.append(f"a restore is refused beside {what}: see `orphans list`")
     return tuple(told)
 
 
