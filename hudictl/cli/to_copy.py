@@ -2,8 +2,10 @@
 What the environment gives, or a profile that it names, still holds without being named."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import click
@@ -42,7 +44,11 @@ class ToCopy:
     def command(self, text: str) -> str:
         """A command with the options that it takes. One that takes a single table gets none of several."""
         words = text.split(" ")
-        has = {word.partition("=")[0] for word in words}
+        try:
+            has = {word.partition("=")[0] for word in takewhile("--".__ne__, shlex.split(text))}
+        except ValueError:
+            # An open quote: hudictl has made no such command.
+            return text
         found, depth = self.root, 1
         while isinstance(found, click.Group) and depth < len(words) and words[depth] in found.commands:
             found, depth = found.commands[words[depth]], depth + 1

@@ -9,6 +9,7 @@ import pytest
 
 from hudictl.cli.main import hudictl
 from hudictl.cli.to_copy import ToCopy
+from hudictl.phrases import command_of
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import changes, looks
@@ -34,12 +35,22 @@ GIVEN = ToCopy(hudictl, {"--table": ["lake/trips"], "--engine": ["local"], "--co
         ("hudictl config list", "hudictl config list"),
         ("hudictl restore --help", "hudictl restore --help"),
         ("hudictl", "hudictl"),
+        ("hudictl resume it's", "hudictl resume it's"),
         ("hudictl no-such", "hudictl no-such"),
     ],
 )
 def test_the_options_are_behind_the_commands_own_words(command: str, completed: str) -> None:
     assert GIVEN.command(command) == completed
     assert GIVEN.command(completed) == completed
+
+
+@pytest.mark.parametrize(
+    "name", ["--help", "--table=other", "it's --table=other", "a -- --engine=spark", "\x1b --help"]
+)
+def test_no_name_of_a_table_keeps_the_options_away(name: str) -> None:
+    words = through_shell(GIVEN.command(command_of("marker delete", name)))
+    assert words[:5] == ["--config=my.toml", "marker", "delete", "--table=lake/trips", "--engine=local"]
+    assert words[-1] == name
 
 
 def test_of_several_tables_a_command_for_one_gets_none() -> None:
