@@ -2,8 +2,8 @@
 
 import json
 import os
-import threading
 import shutil
+import threading
 from itertools import count
 from pathlib import Path
 
