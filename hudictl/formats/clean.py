@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudictl.formats import avro
+from hudictl.formats.file_names import base_path_in
 
 PLAN = "HoodieCleanerPlan"
 METADATA = "HoodieCleanMetadata"
@@ -14,12 +15,14 @@ METADATA = "HoodieCleanMetadata"
 class CleanPlan:
     """``earliest`` is the earliest instant to retain (None where the policy counts versions); ``files`` maps a
     partition path to the names to delete; ``partitions`` are deleted whole; ``savepoints`` are the instants whose
-    savepoints the plan spared (not written for tables without partitions)."""
+    savepoints the plan spared (not written for tables without partitions); ``bases`` are the base paths of tables in
+    the paths of its files, which are whole (0.15.0 to 1.2.0)."""
 
     earliest: str | None
     files: Mapping[str, frozenset[str]]
     partitions: frozenset[str]
     savepoints: tuple[str, ...] = ()
+    bases: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,12 @@ def _build_plan(value: dict[str, Any]) -> CleanPlan:
     files: dict[str, set[str]] = {}
     for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(name) for name in names)
+    bases: set[str] = set()
     for path, infos in (value.get("filePathsToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(info["filePath"] or "") for info in infos)
+        # The sources of a bootstrap are outside the table.
+        own = [info["filePath"] or "" for info in infos if not info.get("isBootstrapBaseFile")]
+        bases.update(base_path_in(file, path) for file in own)
     earliest: Any = value.get("earliestInstantToRetain")
     spared: str = (value.get("extraMetadata") or {}).get("savepointed_timestamps") or ""
     return CleanPlan(
@@ -58,6 +65,7 @@ def _build_plan(value: dict[str, Any]) -> CleanPlan:
         {path: frozenset(names) for path, names in files.items()},
         frozenset(value.get("partitionsToBeDeleted") or ()),
         tuple(sorted(time for time in spared.split(",") if time)),
+        frozenset(filter(None, bases)),
     )
 
 

@@ -29,6 +29,12 @@ def no_utf_8(name: str) -> Unreadable:
     return Unreadable(f"{name} is no UTF-8, and cannot stand in a record of Hudi's", hint="give the file another name")
 
 
+def base_path_in(path: str, partition: str) -> str:
+    """The table's base path in the path of a data file; "" if it is a name alone, or not in this partition."""
+    folder, tail = path.rpartition("/")[0], f"/{partition}" if partition else ""
+    return folder.removesuffix(tail) if folder.endswith(tail) else ""
+
+
 def data_path(partition: str, name: str) -> str:
     """The path of a partition's file below the base path; a table without partitions has one partition, ""."""
     return f"{partition}/{name}" if partition else name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudictl.formats import avro
+from hudictl.formats.file_names import base_path_in
 
 
 def decode_compaction_groups(body: bytes, what: str) -> frozenset[tuple[str, str]]:
@@ -37,11 +38,13 @@ def _files(slices: Iterable[dict[str, Any]]) -> frozenset[tuple[str, str]]:
 @dataclass(frozen=True, slots=True)
 class RequestedReplace:
     """The request of a replacecommit or clustering. Only clustering has content: the file groups that it reads, as
-    (partition path, file id), and their files, as (partition path, name)."""
+    (partition path, file id), their files, as (partition path, name), and the base paths of tables in their paths,
+    which are whole (0.15.0 to 1.2.0)."""
 
     operation: str = ""
     groups: frozenset[tuple[str, str]] = frozenset()
     files: frozenset[tuple[str, str]] = frozenset()
+    bases: frozenset[str] = frozenset()
 
     @property
     def is_clustering(self) -> bool:
@@ -59,7 +62,8 @@ def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
     plan = value.get("clusteringPlan") or {}
     slices = [entry for group in plan.get("inputGroups") or () for entry in group.get("slices") or ()]
     groups = frozenset((entry["partitionPath"] or "", entry["fileId"]) for entry in slices)
-    return RequestedReplace(value.get("operationType") or "", groups, _files(slices))
+    bases = {base_path_in(entry.get("dataFilePath") or "", entry["partitionPath"] or "") for entry in slices}
+    return RequestedReplace(value.get("operationType") or "", groups, _files(slices), frozenset(filter(None, bases)))
 
 
 def decode_index_plan(body: bytes, what: str) -> dict[str, str]:

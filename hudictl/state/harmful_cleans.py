@@ -11,12 +11,14 @@ from hudictl.state.facts import Facts
 from hudictl.state.needed import needed_files
 from hudictl.state.protection import possible_way, ways_back
 from hudictl.state.savepoints import is_protection, readable_savepoints
+from hudictl.storage import elsewhere
 from hudictl.table.saved import NOTHING_SAVED
 
 
 @dataclass(frozen=True)
 class HarmfulClean:
-    """A pending clean, and what it would delete. ``stays`` says why it cannot be removed before the metadata table is
+    """A pending clean, and what it would delete: also files of the folder from which the table was moved, because its
+    plan has whole paths. ``stays`` says why it cannot be removed before the metadata table is
     dropped; "" if it can."""
 
     instant: Instant
@@ -36,6 +38,11 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
     for whose, harmed in _harmed(facts, cleans):
         for time, count in harmed.items():
             harms.setdefault(time, []).append(f"{count_of(count, 'file')} required by {whose}")
+    for instant in cleans:
+        file = plan_file(table, timeline, instant)
+        there = [base for base in sorted(read_plan(table, file).bases) if elsewhere(base, table.uri)] if file else []
+        if there:
+            harms[instant.time] = [f"files below {there[0]}, where the table was when it was planned, and none here"]
     return [
         HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
         for instant in cleans

@@ -15,7 +15,7 @@ from hudictl.storage.base import (
     read_whole,
     whole_path,
 )
-from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
+from hudictl.storage.open import HDFS, elsewhere, is_hdfs, open_storage, without_name_node
 
 __all__ = [
     "HDFS",
@@ -26,6 +26,7 @@ __all__ = [
     "Folders",
     "Storage",
     "delete_all",
+    "elsewhere",
     "end_writing",
     "entries_of",
     "inside",

@@ -12,6 +12,10 @@ from hudictl.storage.local import LocalStorage
 HDFS = ("hdfs", "webhdfs", "swebhdfs")
 """The schemes of one kind of store: its paths are the same by each name of its name node."""
 _NAME_NODE = re.compile(rf"^(({'|'.join(HDFS)}):)?(//[^/]*)?")
+_KINDS = {
+    **{"file": "file", **dict.fromkeys(HDFS, "hdfs"), **dict.fromkeys(("s3", "s3a", "s3n"), "s3")},
+    **dict.fromkeys(("gs", "gcs"), "gs"),
+}
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -23,6 +27,22 @@ def is_hdfs(uri: str) -> bool:
 def without_name_node(uri: str) -> str:
     """The path of a URI of HDFS, also of one without scheme (``//node:8020/path``), or of a path alone."""
     return _NAME_NODE.sub("", uri)
+
+
+def elsewhere(uri: str, other: str) -> bool:
+    """Whether two URIs are surely those of different folders: one store can have several schemes and names, and
+    any store can be mounted as local files."""
+    kinds = [_KINDS.get(one.partition(":")[0]) for one in (uri, other)]
+    if None in kinds or (kinds[0] != kinds[1] and "file" in kinds):
+        return False
+    return kinds[0] != kinds[1] or _place(uri) != _place(other)
+
+
+def _place(uri: str) -> str:
+    path = uri.partition(":")[2]
+    if uri.startswith("file:"):
+        return os.path.realpath("/" + path.lstrip("/"))
+    return (without_name_node(uri) if is_hdfs(uri) else path).strip("/")
 
 
 def open_storage(

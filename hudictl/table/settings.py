@@ -48,6 +48,7 @@ COMPACT_TRIGGER = Setting("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS
 COMPACT_COMMITS = Setting("hoodie.compact.inline.max.delta.commits", "5")
 COMPACT_SECONDS = Setting("hoodie.compact.inline.max.delta.seconds", "3600")
 FAILED_WRITES_POLICY = Setting("hoodie.clean.failed.writes.policy", "EAGER", ("hoodie.cleaner.policy.failed.writes",))
+CLUSTERING_UPDATES = Setting("hoodie.clustering.updates.strategy", "SparkRejectUpdateStrategy")
 CONCURRENCY = Setting("hoodie.write.concurrency.mode", "SINGLE_WRITER")
 
 

@@ -29,13 +29,6 @@ SERVICES = {
     "hoodie.metadata.index.column.stats.enable": "false",
 }
 """Each write cleans and archives, and compacts the metadata table."""
-CLUSTERING = CLUSTER_NOW | {
-    # 0.15.0 archives a clustering whose replaced files a dead clean has left: readers that list folders see them again.
-    "hoodie.archive.automatic": "false",
-    # Every update of what a dead clustering has planned fails otherwise.
-    "hoodie.clustering.updates.strategy": "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy",
-    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
-}
 COMPACTING = SERVICES | {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 INDEX = {"hoodie.metadata.record.index.enable": "true"}
 PLACES = {
@@ -75,7 +68,7 @@ def _writing(made: Options, writes: int, options: Options) -> Scenario:
 
 SCENARIOS = {
     "services": _writing(COMPACTING | MERGE_ON_READ, 5, COMPACTING),
-    "clustering": _writing(SERVICES | CLUSTERING, 2, SERVICES | CLUSTERING),
+    "clustering": _writing(SERVICES | CLUSTER_NOW, 2, SERVICES | CLUSTER_NOW),
     "first metadata table": _writing(NO_METADATA, 2, INDEX),
 }
 

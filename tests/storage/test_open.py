@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import UsageError
-from hudictl.storage import open_storage
+from hudictl.storage import elsewhere, open_storage
 from hudictl.storage.local import LocalStorage
 
 
@@ -45,3 +45,30 @@ def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
 def test_uris_that_name_no_place(uri: str) -> None:
     with pytest.raises(UsageError):
         open_storage(uri, ".tmp")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ("s3a://b/t", "s3://b/t", False),
+        ("s3a://b/t", "s3a://other/t", True),
+        ("s3a://b/t", "gs://b/t", True),
+        ("hdfs://lake/t", "webhdfs://node:9870/t", False),
+        ("hdfs://lake/t", "hdfs://lake/u", True),
+        ("hdfs://lake/t", "s3a://b/t", True),
+        ("file:/data/t", "file:///data/t", False),
+        ("file:/data/t", "file:///data/u", True),
+        # A mount, and names of stores that hudictl does not know.
+        ("s3a://b/t", "file:///mnt/b/t", False),
+        ("viewfs://lake/t", "hdfs://lake/u", False),
+        ("/data/t", "file:///data/u", False),
+    ],
+)
+def test_folders_that_surely_differ(one: str, other: str, found: bool) -> None:
+    assert (elsewhere(one, other), elsewhere(other, one)) == (found, found)
+
+
+def test_a_link_is_the_folder_that_it_names(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "t")
+    assert not elsewhere(f"file:{link}", f"file://{tmp_path}/t")

@@ -54,6 +54,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     files.metafiles: ("partition-metafile-damaged",),
     services.plans: ("plan-names-missing-file",),
     services.overwritten: ("clustering-overwritten",),
+    services.clusterings: ("clustering-elsewhere", "clustering-waits"),
     hashing.bucket_twins: ("bucket-twice",),
     services.stalled: ("at-work", CLEAN_WITHOUT_PLAN, PENDING_INDEXING),
     files.savepoints: (

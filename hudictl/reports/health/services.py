@@ -7,12 +7,15 @@ from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant
-from hudictl.phrases import command_of, count_of
+from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant, State
+from hudictl.formats.plans import RequestedReplace
+from hudictl.phrases import command_of, count_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
-from hudictl.state.services import logs_of_later_writes, service_files, service_groups, service_of
+from hudictl.state.services import logs_of_later_writes, service_files, service_of
 from hudictl.state.stalled import find_stalled
-from hudictl.table.slices import Group
+from hudictl.storage import elsewhere
+from hudictl.table.commits import read_requested_replace
+from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.timeline import load_timeline
 
 
@@ -58,21 +61,49 @@ def _lost(look: Look) -> dict[Instant, set[str]]:
     return {instant: found for instant, files in paths.items() if (found := lost.intersection(files))}
 
 
+def clusterings(look: Look) -> Iterator[Finding]:
+    """Pending clusterings that nobody runs: Hudi refuses each update of their file groups (0.15.0 to 1.2.0). And those
+    of a table that was moved: their run reads the files of the former folder."""
+    signs = look.facts.signs
+    allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES)
+    for instant, request in _pending_clusterings(look):
+        groups, remedy = count_of(len(request.groups), "file group"), mended(command_of("rollback", instant.time))
+        bases = [base for base in sorted(request.bases) if elsewhere(base, look.facts.table.uri)]
+        quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
+        if bases:
+            meaning = f"its plan names files below {bases[0]}, where the table is no longer: its run reads them there, "
+            meaning += "and fails if they are gone"
+            yield Finding("clustering-elsewhere", WARNING, str(instant), meaning, remedy)
+        elif instant.state is State.REQUESTED and not allowed and quiet_ms >= look.idle_ms:
+            meaning = f"planned {seconds(quiet_ms)} ago, and not run: until then Hudi refuses each update of its "
+            meaning += f"{groups} ({CLUSTERING_UPDATES.key}). Run it, or remove it: Hudi can plan it again"
+            yield Finding("clustering-waits", WARNING, str(instant), meaning, remedy)
+
+
+def _pending_clusterings(look: Look) -> Iterator[tuple[Instant, RequestedReplace]]:
+    """With their plans; one that cannot be read is a finding of its own."""
+    table = look.facts.table
+    for instant in look.facts.timeline.writes():
+        with suppress(Unreadable):
+            if instant.pending and service_of(table, instant) == CLUSTERING:
+                yield instant, read_requested_replace(table, instant)
+
+
 def overwritten(look: Look) -> Iterator[Finding]:
     """Pending clusterings that read file groups which a commit has replaced since: their run writes the replaced rows
     into new file groups, and they are back, without an error (seen with 0.15.0, 1.0.2 and 1.2.0). A compaction writes
     into the replaced group, which readers skip."""
     facts = look.facts
     completed = [entry.time for entry in facts.timeline.having(REPLACECOMMIT) if entry.completed]
-    for instant in facts.timeline.writes():
-        groups: frozenset[Group] = frozenset()
-        # A plan that cannot be read is a finding of its own.
-        with suppress(Unreadable):
-            if completed and instant.pending and service_of(facts.table, instant) == CLUSTERING:
-                groups = service_groups(facts.table, instant)
+    for instant, request in _pending_clusterings(look) if completed else ():
         by = {
-            time: {path for path, ids in facts.commits[time].replaced.items() for one in ids if (path, one) in groups}
-            for time in (completed if groups else ())
+            time: {
+                path
+                for path, ids in facts.commits[time].replaced.items()
+                for one in ids
+                if (path, one) in request.groups
+            }
+            for time in completed
         }
         for time, paths in by.items():
             if paths:

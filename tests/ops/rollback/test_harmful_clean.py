@@ -1,5 +1,7 @@
 """Removing a pending clean that would delete what the table or a savepoint needs."""
 
+from pathlib import Path
+
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Refused
@@ -155,3 +157,26 @@ def test_a_damaged_savepoint_hides_no_harm(unpack: Unpack, version: str) -> None
     put(next(copy.timeline.glob(f"{copy.savepoints[0]}*.savepoint")), b"garbage")
     assert "clean-in-the-way" in {entry.finding for entry in check(copy)}
     assert plan_service_removal(session(copy.table), LATER).reason.startswith("it would delete 1 file")
+
+
+@VERSIONS
+def test_a_clean_of_the_folder_from_which_the_table_was_moved(unpack: Unpack, version: str) -> None:
+    """Its plan has whole paths: Hudi deletes the files there, and none here."""
+    copy = unpack(version, "cow_part")
+    before = tree(copy.path)
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)], base="file:/lake/former"))
+    (found,) = [row for row in check(copy) if row.finding == "clean-in-the-way"]
+    assert "it would delete files below file:/lake/former, where the table was" in found.meaning
+    assert first_command(found) == f"hudictl rollback {LATER}"
+    remove(copy)
+    assert {path: body for path, body in tree(copy.path).items() if OWN not in path} == before
+
+
+@VERSIONS
+def test_a_clean_that_was_planned_through_a_link_stays(unpack: Unpack, version: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_part")
+    link = tmp_path / "link"
+    link.symlink_to(copy.path)
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)], base=f"file:{link}"))
+    assert [row for row in check(copy) if row.finding == "clean-in-the-way"] == []
+    refused(copy, Refused, "deletes no required file")
