@@ -17,8 +17,8 @@ from hudictl.table.saved import NOTHING_SAVED
 
 @dataclass(frozen=True)
 class HarmfulClean:
-    """A pending clean, and what it would delete: also files of the folder from which the table was moved, because its
-    plan has whole paths. ``stays`` says why it cannot be removed before the metadata table is
+    """A pending clean, and what it would delete: files that are required, or files of the folder from which the table
+    was moved, because its plan has whole paths. ``stays`` says why it cannot be removed before the metadata table is
     dropped; "" if it can."""
 
     instant: Instant
@@ -42,7 +42,8 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
         file = plan_file(table, timeline, instant)
         there = [base for base in sorted(read_plan(table, file).bases) if elsewhere(base, table.uri)] if file else []
         if there:
-            harms[instant.time] = [f"files below {there[0]}, where the table was when it was planned, and none here"]
+            moved = f"files below {there[0]}, where the table was when it was planned, and none here"
+            harms.setdefault(instant.time, [moved])
     return [
         HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
         for instant in cleans

@@ -29,13 +29,16 @@ def without_name_node(uri: str) -> str:
     return _NAME_NODE.sub("", uri)
 
 
-def elsewhere(uri: str, other: str) -> bool:
-    """Whether two URIs are surely those of different folders: one store can have several schemes and names, and
-    any store can be mounted as local files."""
-    kinds = [_KINDS.get(one.partition(":")[0]) for one in (uri, other)]
+def elsewhere(uri: str, base: str) -> bool:
+    """Whether a URI, or a path of a default file system, is surely another folder than a table's base path: one store
+    can have several schemes and names, and any store can be mounted as local files."""
+    scheme = base.partition(":")[0]
+    if uri.startswith("/") and _KINDS.get(scheme) in ("file", "hdfs"):
+        uri = f"{scheme}:{uri}"
+    kinds = [_KINDS.get(one.partition(":")[0]) for one in (uri, base)]
     if None in kinds or (kinds[0] != kinds[1] and "file" in kinds):
         return False
-    return kinds[0] != kinds[1] or _place(uri) != _place(other)
+    return kinds[0] != kinds[1] or _place(uri) != _place(base)
 
 
 def _place(uri: str) -> str:

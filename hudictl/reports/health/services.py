@@ -8,12 +8,13 @@ from itertools import chain
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant, State
+from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.formats.plans import RequestedReplace
 from hudictl.phrases import command_of, count_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services import logs_of_later_writes, service_files, service_of
 from hudictl.state.stalled import find_stalled
-from hudictl.storage import elsewhere
+from hudictl.storage import elsewhere, entries_of
 from hudictl.table.commits import read_requested_replace
 from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.timeline import load_timeline
@@ -64,11 +65,12 @@ def _lost(look: Look) -> dict[Instant, set[str]]:
 def clusterings(look: Look) -> Iterator[Finding]:
     """Pending clusterings that nobody runs: Hudi refuses each update of their file groups (0.15.0 to 1.2.0). And those
     of a table that was moved: their run reads the files of the former folder."""
-    signs = look.facts.signs
-    allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES)
+    table, signs = look.facts.table, look.facts.signs
+    # While a bucket of consistent hashing is resized, writers write each update twice.
+    allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES) or entries_of(table.storage, HASHING_METADATA)
     for instant, request in _pending_clusterings(look):
         groups, remedy = count_of(len(request.groups), "file group"), mended(command_of("rollback", instant.time))
-        bases = [base for base in sorted(request.bases) if elsewhere(base, look.facts.table.uri)]
+        bases = [base for base in sorted(request.bases) if elsewhere(base, table.uri)]
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
         if bases:
             meaning = f"its plan names files below {bases[0]}, where the table is no longer: its run reads them there, "

@@ -113,7 +113,7 @@ def test_a_metadata_table_that_cannot_be_read_may_list_it(unpack: Unpack, versio
 @VERSIONS
 def test_one_that_deletes_what_nobody_needs_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
-    copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)]))
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)], base=str(copy.path)))
     refused(copy, Refused, "has a plan that deletes no required file")
 
 

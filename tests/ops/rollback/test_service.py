@@ -17,7 +17,7 @@ from hudictl.ops.rollback.service import (
 from hudictl.ops.session import Silent
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.operations import operation_instants, read_operation
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, attempt, drop, plan, put, session, tree
 from tests.state.test_orphans import LATER
@@ -104,7 +104,7 @@ def test_what_cannot_go_on_beside_such_a_clean_names_check(unpack: Unpack, versi
 @VERSIONS
 def test_a_clean_with_a_plan_is_hudis_to_finish(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
-    copy.write(f"{LATER}.clean.requested", copy.file_of("clean.requested"))
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([], base=str(copy.path)))
     refused(copy, Refused, "has a plan that deletes no required file")
 
 

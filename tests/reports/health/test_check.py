@@ -56,9 +56,9 @@ EXPECTED = {
     "first_write_failed": [("failed-write", ERROR, "hudictl failed-writes clean")],
     # 1.0.2 leaves the compaction of its upgrade.
     "upgraded_mor": [("failed-write", WARNING, "hudictl rollback")],
-    "v6-resizing": [*DEAD_WRITER, WAITS, ("temporary-file", INFO, "")],
-    "v8-resizing": [*DEAD_WRITER, WAITS],
-    "v9-resizing": [*DEAD_WRITER, WAITS, ("temporary-file", INFO, "")],
+    "v6-resizing": [*DEAD_WRITER, ("temporary-file", INFO, "")],
+    "v8-resizing": DEAD_WRITER,
+    "v9-resizing": [*DEAD_WRITER, ("temporary-file", INFO, "")],
     "nested_partitions": [("nested-partition", WARNING, "")],
 }
 LAZY_WRITER = EXPECTED["mor_failed_lazy"]
