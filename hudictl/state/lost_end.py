@@ -1,13 +1,14 @@
 """A timeline that has lost its end: data of instants after its last completed write, which no record explains. Perhaps
 ``.hoodie`` is an older copy, or was copied before the data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, TIME_FORMAT_DIGITS, State
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, RESTORE, TIME_FORMAT_DIGITS, State
+from hudictl.formats.restore import decode_plan
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.late_blocks import SliceBlocks, late_blocks
@@ -15,7 +16,7 @@ from hudictl.state.orphans import find_orphans, without_record
 from hudictl.state.ownership import has_strangers
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline import load_timeline, read_instant
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,20 @@ def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
         # Not those of the metadata table's own services: below table version 8 their times are longer.
         if len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
     }
-    return without_record(facts, known - on_timeline)
+    spans = list(_restored(facts))
+    gone = {time for time in known - on_timeline if not any(since < time <= until for since, until in spans)}
+    return without_record(facts, gone)
+
+
+def _restored(facts: Facts) -> Iterator[tuple[str, str]]:
+    """From the target of each completed restore to its end. A restore takes rollbacks from the timeline, too, and
+    itself writes to the metadata table at other times than its own (Hudi 1.0.2, 1.2.0)."""
+    for instant in facts.timeline.having(RESTORE):
+        file = instant.file(State.REQUESTED)
+        if instant.completed and file is not None:
+            plan = decode_plan(read_instant(facts.table, file), file.name)
+            # Completion times of version 6 can be those of a copy.
+            yield plan.target or instant.time, max(instant.time, instant.completion_time or "")
 
 
 def blocks_after_last(facts: Facts, since_ms: int = 0) -> list[SliceBlocks]:

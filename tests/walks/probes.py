@@ -201,6 +201,7 @@ def reading(probe: Probe) -> None:
             and table.good
             and FAILURE not in table.past
             and not table.interrupted
+            and not table.is_broken
             and words[0] in ("metadata", "log")
         ):
             probe.problem(f"findings on a table of Hudi's own: {answer} {answer.said[:800]}")
@@ -356,14 +357,15 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     if probe.chance.random() < 0.35 and not probe.light and known:
         probe.adopted = table.copy(_emptied(probe.folder / "adopted"))
         probe.adopted.adopted = True
+    # Listings miss a partition without metafile, and find another table: before and after it may be other rows.
+    odd = "lost_metafile" in table.past or ("nested_table" in table.past and "other-table" in probe.ask("check").said)
     state = probe.chance.getstate()
     for problem in judged(table, rows, probe.chance, probe.light):
         probe.chance.setstate(state)
         copy = probe.before.copy(_emptied(probe.folder / "before"))
         before = judged(copy, probe.before.rows, probe.chance, probe.light)
         read = problem.startswith(("rows ", "a reader fails"))
-        # Listings miss a partition without metafile: before and after it may be other rows.
-        unseen = "lost_metafile" in table.past and problem.startswith("rows by listing")
+        unseen = odd and problem.startswith("rows by listing")
         if unseen or (any(alike(problem, other) for other in before) and not (mended and read)):
             probe.hudis.append(problem)
         else:

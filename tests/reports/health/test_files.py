@@ -7,6 +7,8 @@ import pytest
 
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
+from hudictl.formats.restore import RestorePlan, encode_metadata, encode_plan
+from hudictl.formats.rollback import InstantInfo
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
 from tests import records
 from tests.fixtures import Unpack
@@ -73,6 +75,22 @@ def test_a_timeline_that_has_lost_a_commit_in_its_middle(unpack: Unpack, version
     assert first_command(found) == (f"hudictl restore --to-instant={copy.commits[0]}" if named else "")
     rolled_back(copy, lost)
     assert "instant-lost" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
+@pytest.mark.parametrize("explained", [False, True])
+def test_what_a_restore_took_away_is_not_lost(unpack: Unpack, version: str, explained: bool) -> None:
+    """Also a rollback; and Hudi 1.x writes to the metadata table at other times than the restore's."""
+    copy = unpack(version, "cow_part")
+    first, lost, after = copy.commits[:3]
+    for path in lose(copy, lost):
+        drop(copy.path / path)
+    time = time_plus_ms(after, -1)
+    plan = RestorePlan((InstantInfo(after, "commit"),), first if explained else lost)
+    copy.write(f"{time}.restore.requested", encode_plan(plan))
+    copy.write(f"{time}.restore.inflight")
+    copy.write(f"{time}{'' if version == 'v6' else f'_{time}'}.restore", encode_metadata(time, 0, []))
+    assert ("instant-lost" in {entry.finding for entry in check(copy)}) != explained
 
 
 @VERSIONS
