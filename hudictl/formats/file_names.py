@@ -77,6 +77,17 @@ def parse_data_file(name: str) -> DataFile | None:
     return DataFile(name, match[1], match[2], int(match[3]), match[4] or "", match[8] is not None)
 
 
+def read_as(name: str) -> str | None:
+    """What Hudi's readers take for the instant in the name of any file with the extension of base files: behind the
+    second underscore, if no third one comes before a dot; else all behind the last one. None: no underscore, at which
+    they fail (0.15.0 to 1.2.0)."""
+    _, *behind = name.split("_", 2)
+    if not behind:
+        return None
+    third, dot, _ = behind[-1].partition(".")
+    return third if len(behind) > 1 and dot and "_" not in third else name.rpartition("_")[2]
+
+
 def base_format(name: str) -> str:
     """The format of a base file by its name or path, as "Lance"; "" if it is unknown."""
     return next((form for extension, form in BASE_FORMATS.items() if name.endswith(extension)), "")

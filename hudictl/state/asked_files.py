@@ -11,7 +11,7 @@ from itertools import chain
 
 from hudictl.engine.base import Engine
 from hudictl.errors import NotFound, Refused, Unreadable
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import parse_data_file, read_as
 from hudictl.formats.parquet_footers import read_footer
 from hudictl.phrases import count_of
 from hudictl.state.facts import Facts
@@ -27,6 +27,13 @@ def foreign_files(facts: Facts) -> list[StoredFile]:
     look = partial(choose.foreign, f".{facts.table.base_file_format.lower()}")
     found = facts.sweep.over("look for foreign files", look)
     return sorted(chain.from_iterable(found), key=lambda file: file.path)
+
+
+def is_read(facts: Facts, instant: str) -> bool:
+    """Whether readers that list folders see a base file with this in the place of its instant, whatever it is."""
+    writes = facts.timeline.writes()
+    completed = {entry.time for entry in facts.timeline.completed_writes()}
+    return instant in completed or instant < min((entry.time for entry in writes), default="")
 
 
 def find_asked(facts: Facts, engine: Engine, paths: Collection[str]) -> list[Orphan]:
@@ -80,4 +87,5 @@ def _foreign(facts: Facts, wanted: Collection[str]) -> Iterator[Orphan]:
                 rows = read_footer(partial(facts.table.storage.read, file.path), file.size or 0).num_rows
             what = "" if rows is None else f" with {count_of(rows, 'row')}"
             why = f"not a file of Hudi{what}, and its path was given"
-            yield Orphan(file, why, sure=True, beyond=False, visible=False)
+            visible = is_read(facts, read_as(file.data.name) or "~")
+            yield Orphan(file, why, sure=True, beyond=False, visible=visible)

@@ -14,6 +14,7 @@ from hudictl.formats.file_names import (
     next_log_name,
     parse_data_file,
     parse_joined,
+    read_as,
 )
 from tests import support
 from tests.formats import real_files
@@ -181,3 +182,21 @@ def test_a_path_is_partition_and_name() -> None:
     """Without partitions it is the name alone: no path begins with a slash."""
     assert data_path("eu/2024", "a.parquet") == "eu/2024/a.parquet"
     assert data_path("", "a.parquet") == "a.parquet"
+
+
+@pytest.mark.parametrize(
+    ("name", "instant"),
+    [
+        ("1f-0_1-0-1_20261121000000000.parquet", "20261121000000000"),
+        ("Copy of 1f-0_1-0-1_20261121000000000.parquet", "20261121000000000"),
+        ("copy_of_1f-0_1-0-1_20261121000000000.parquet", "20261121000000000.parquet"),
+        ("x.y_z.w_t.parquet", "t"),
+        ("a_b.parquet", "b.parquet"),
+        ("x_.parquet", ".parquet"),
+        ("__.parquet", ""),
+        ("_x_y_", ""),
+        ("x.parquet", None),
+    ],
+)
+def test_what_hudi_takes_for_an_instant(name: str, instant: str | None) -> None:
+    assert read_as(name) == instant

@@ -7,12 +7,13 @@ from itertools import chain
 from hudictl import workers
 from hudictl.engine.base import picked
 from hudictl.errors import Unreadable
+from hudictl.formats.file_names import read_as
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
-from hudictl.state.asked_files import foreign_files
+from hudictl.state.asked_files import foreign_files, is_read
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
@@ -268,13 +269,19 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
 
 def foreign(look: Look) -> Iterator[Finding]:
     """Files that look like base files, and do not have the name of one, as another tool writes them. Hudi's view fails
-    at a name without an underscore, and skips the others (seen with 0.15.0, 1.0.2 and 1.2.0)."""
+    at some names, reads others, and skips the rest (seen with 0.15.0, 1.0.2 and 1.2.0)."""
     for file in foreign_files(look.facts):
-        fails = "_" not in file.data.name
-        what = "Hudi's readers and writers that list folders fail at it" if fails else "Hudi does not read it"
-        meaning = f"not a file of Hudi: {what}. Its rows are not in the table. Move it out of the table, or delete it"
+        instant = read_as(file.data.name)
+        if instant is None:
+            what = "Hudi's readers and writers that list folders fail at it. Its rows are not in the table"
+        elif is_read(look.facts, instant):
+            what = "Hudi's readers that list folders see its rows; readers that use the metadata table do not"
+        else:
+            what = "Hudi does not read it. Its rows are not in the table"
+        severity = INFO if what.startswith("Hudi does not") else ERROR
+        meaning = f"not a file of Hudi: {what}. Move it out of the table, or delete it"
         remedy = mended(command_of("orphans delete", file.path))
-        yield Finding("foreign-file", ERROR if fails else INFO, file.path, meaning, remedy)
+        yield Finding("foreign-file", severity, file.path, meaning, remedy)
 
 
 def strangers(look: Look) -> Iterator[Finding]:

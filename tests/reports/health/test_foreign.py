@@ -10,6 +10,7 @@ from tests.reports.health.test_check import VERSIONS, brief, check
 
 FAIL = ("copy-of-file.parquet", "part-00000-1f-c000.snappy.parquet", ".hidden.parquet", "ä ö.parquet")
 SKIPPED = ("a_b.parquet", "_x.parquet", "some_file_of (1).parquet")
+READ = ("x_.parquet", "__.parquet", "a_b_.parquet", "1( ._.parquet", "_x_1_20200101000000000.parquet", "x_1_(.parquet")
 NO_BASE_FILES = ("x.tmp", "_SUCCESS", "notes.txt", "x.parquet.bak", "X.PARQUET", "x.orc", ".x.parquet.crc")
 
 
@@ -20,11 +21,12 @@ def test_names_that_no_file_of_hudi_has(unpack: Unpack, version: str, name: str)
     folder = copy.path if name == "cow_flat_nomdt" else copy.path / "part-0"
     file = sorted(folder.glob("*.parquet"))[0]
     assert not [entry for entry in check(copy) if entry.finding == "foreign-file"]
-    for other in (*FAIL, *SKIPPED, *NO_BASE_FILES):
+    completed = f"Copy of {file.name}"
+    for other in (*FAIL, *READ, completed, *SKIPPED, *NO_BASE_FILES):
         shutil.copy2(file, folder / other)
     prefix = "" if folder == copy.path else "part-0/"
     found = {brief(entry) for entry in check(copy) if entry.finding == "foreign-file"}
     assert found == {
-        *(("foreign-file", ERROR, f"{prefix}{other}") for other in FAIL),
+        *(("foreign-file", ERROR, f"{prefix}{other}") for other in (*FAIL, *READ, completed)),
         *(("foreign-file", INFO, f"{prefix}{other}") for other in SKIPPED),
     }
