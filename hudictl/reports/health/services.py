@@ -69,6 +69,8 @@ def clusterings(look: Look) -> Iterator[Finding]:
     # While a bucket of consistent hashing is resized, writers write each update twice.
     allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES) or entries_of(table.storage, HASHING_METADATA)
     for instant, request in _pending_clusterings(look):
+        # A lost plan is a finding of its own.
+        waits = request.groups and instant.state is State.REQUESTED and not allowed
         groups, remedy = count_of(len(request.groups), "file group"), mended(command_of("rollback", instant.time))
         bases = [base for base in sorted(request.bases) if elsewhere(base, table.uri)]
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
@@ -76,7 +78,7 @@ def clusterings(look: Look) -> Iterator[Finding]:
             meaning = f"its plan names files below {bases[0]}, where the table is no longer: its run reads them there, "
             meaning += "and fails if they are gone"
             yield Finding("clustering-elsewhere", WARNING, str(instant), meaning, remedy)
-        elif instant.state is State.REQUESTED and not allowed and quiet_ms >= look.idle_ms:
+        elif waits and quiet_ms >= look.idle_ms:
             meaning = f"planned {seconds(quiet_ms)} ago, and not run: until then Hudi refuses each update of its "
             meaning += f"{groups} ({CLUSTERING_UPDATES.key}). Run it, or remove it: Hudi can plan it again"
             yield Finding("clustering-waits", WARNING, str(instant), meaning, remedy)
