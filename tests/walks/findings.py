@@ -77,7 +77,7 @@ def unexpected(table: Table, check: Answer) -> list[str]:
     hudis = BY_0_15 if table.version == "v6" else {}
     expected = {*ALWAYS, *hudis}.union(*(findings for done, findings in AFTER.items() if done in table.past))
     # A pending clean is of the table of which this is a copy.
-    copied = [row for row in check.result if "where the table was when it was planned" in row["meaning"]]
+    copied = [row for row in check.result if "where the table was when it was planned" in str(row.get("meaning"))]
     left = [row for row in check.result if row["finding"] not in expected and row not in copied]
     return [json.dumps({key: value for key, value in row.items() if key != "table"}) for row in left]
 
