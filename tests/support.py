@@ -21,6 +21,7 @@ OVERLAPS = Path(__file__).parent / "overlaps"
 HISTORY = Path(__file__).parent / "history"
 DOWNGRADED = Path(__file__).parent / "downgraded"
 BASES = Path(__file__).parent / "bases"
+BOOTSTRAPPED = Path(__file__).parent / "bootstrapped"
 SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
@@ -119,6 +120,11 @@ def unpack(version: str, name: str, folder: Path) -> Path:
 def unpack_logs(version: str, name: str, folder: Path) -> Path:
     """The same with a table of tests/logs."""
     return _unpack(LOGS / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def unpack_bootstrapped(version: str, name: str, folder: Path) -> Path:
+    """A table of tests/bootstrapped; its source lies beside it."""
+    return _unpack(BOOTSTRAPPED / version / f"{name}.tar.gz", folder) / name / "table"
 
 
 def unpack_hashing(version: str, folder: Path) -> Path:

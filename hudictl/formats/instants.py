@@ -39,6 +39,10 @@ TIME_FORMAT_DIGITS = 17
 INITIAL = "0" * 14
 """The beginning of the instants of a metadata table that build a partition. Below version 8 later builds have others.
 """
+SKELETONS = "0" * 13 + "1"
+"""The time of a bootstrap of metadata only: its base files have Hudi's own columns, and the rows are in the source."""
+BOOTSTRAPS = frozenset({SKELETONS, "0" * 13 + "2"})
+"""With that of a bootstrap of whole records: no times of a clock (0.15.0 to 1.2.0)."""
 _NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?((?:\.[A-Za-z]+){1,2})\Z")
 
 

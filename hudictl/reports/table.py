@@ -251,7 +251,7 @@ def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
     """Pending writes without rollback or restore. Data files are not listed: markers are created before them."""
     for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, None):
         if row.rollback is None and row.restore is None:
-            at_work = "" if row.remedy else row.reason
+            at_work = "" if row.abandoned else row.reason
             yield PendingEntry(FAILED_WRITE, row.name, row.reason, at_work, row.writers_can_start, row.remedy)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import (
+    BOOTSTRAPS,
     CLUSTERING,
     COMMIT,
     COMPACTION,
@@ -21,6 +22,7 @@ from hudictl.phrases import command_of, span
 from hudictl.state.facts import Signs
 from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
+from hudictl.state.targets import BOOTSTRAP_AGAIN
 from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
@@ -51,9 +53,10 @@ class PendingWrite:
     ``idle_ms`` is the time since the last change of its instant files, markers and data files; ``age_ms`` is the time
     since its first instant file. ``files`` and ``bytes`` are its own data files. ``appended_logs`` are logs of other
     instants to which it has appended (table version 6). ``rollback`` and ``restore`` are pending ones that remove it.
-    ``remedy`` ends it; it is empty while the write runs or may run. ``writers_can_start`` is false if the rollback by
-    Hudi's writers fails each time (0.15.0 to 1.2.0): the metadata table was compacted after this write, for example
-    because the write's completed file was lost.
+    ``remedy`` ends it; it is empty for a bootstrap, and while the write runs or may run.
+    ``writers_can_start`` is false if the rollback by Hudi's writers fails each time (0.15.0 to 1.2.0): the metadata
+    table was compacted after this write, for example because the write's completed file was lost; or it is a bootstrap
+    (1.0.2, 1.2.0).
     """
 
     instant: str
@@ -86,7 +89,7 @@ class PendingWrite:
     @property
     def abandoned(self) -> bool:
         """Whether its writer died or had no activity for long, and no pending operation removes it."""
-        return bool(self.remedy) and self.rollback is None and self.restore is None
+        return (bool(self.remedy) or self.verdict == FAILED) and self.rollback is None and self.restore is None
 
 
 @dataclass(frozen=True)
@@ -243,7 +246,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         restore=restore.instant.time if restore else None,
         reason=f"{reason}; its rollback {rollback.instant.time} is pending" if rollback else reason,
         remedy=_remedy(look, write, verdict, silent=silent_ms >= idle_ms),
-        writers_can_start=compacted is None,
+        writers_can_start=compacted is None and not (time in BOOTSTRAPS and look.table.rules.has_completion_times),
     )
 
 
@@ -263,7 +266,7 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
         return remedy_of_restore(look.table, restore)
     if rollback is not None:
         return rollback_of(look.table, look.signs, rollback)
-    if write.problem or not (beat or silent):
+    if write.problem or time in BOOTSTRAPS or not (beat or silent):
         return ()
 
     if has_lost_plan(look.signs.timeline, write.instant):
@@ -306,6 +309,9 @@ def _verdict(
     if beat is not None and beat.doubtful:
         unproved = "the writers' heartbeat settings are not known (--interval, --misses)"
         return UNKNOWN, f"its last heartbeat was {span(beat.age_ms)} ago, and {unproved}: it may be running"
+    if write.instant.time in BOOTSTRAPS and (beat is not None or silent_ms >= idle_ms):
+        said = f"a bootstrap without activity for {span(silent_ms)}: Hudi's next write removes all of it, or fails"
+        return FAILED, f"{said}; if it has died, {BOOTSTRAP_AGAIN}"
     if write.is_service:
         fate = "" if stuck else ": its next run rolls it back"
         return UNKNOWN, f"a table service{fate}; no activity for {span(silent_ms)}"

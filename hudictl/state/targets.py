@@ -4,10 +4,12 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import COMMIT_ACTIONS, Instant
+from hudictl.formats.instants import COMMIT_ACTIONS, INITIAL, Instant
 from hudictl.table.archive import archived_in_order, at_one_time
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
+
+BOOTSTRAP_AGAIN = "delete the table's folder, and bootstrap it again from the source"
 
 
 def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
@@ -51,6 +53,8 @@ def find_commit(table: Table, timeline: Timeline, time: str) -> Instant:
 def what_it_may_be(table: Table, timeline: Timeline, time: str) -> str:
     """What a time that no active instant has may stand for, as a hint: a completion time, an archived instant, or a
     neighbour mistyped."""
+    if time == INITIAL:
+        return f"it stands for the time before a bootstrap: {BOOTSTRAP_AGAIN}"
     for entry in timeline.instants:
         if entry.completed and entry.completion_time == time:
             return f"{time} is the completion time of {entry}: give its instant time, {entry.time}"

@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import ROLLBACK, State
+from hudictl.formats.instants import INITIAL, ROLLBACK, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
+from hudictl.state.targets import BOOTSTRAP_AGAIN
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import is_recorded, read_operation
 from hudictl.table.table import Table
@@ -83,7 +84,8 @@ def in_words(remedy: Sequence[Way]) -> str:
 
 def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
     """The hint of a command that a pending restore refuses."""
-    return in_words(remedy_of_restore(table, restore)) or "its plan names no target: only Hudi can finish it"
+    by_hand = BOOTSTRAP_AGAIN if restore.plan.target == INITIAL else "its plan names no target: only Hudi can finish it"
+    return in_words(remedy_of_restore(table, restore)) or by_hand
 
 
 def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
@@ -92,10 +94,10 @@ def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -
 
 
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
-    """The ways to end a pending restore; none if its plan names no target: only Hudi can finish it."""
+    """The ways to end a pending restore; none if its plan names no target, or ends a bootstrap."""
     if restore.condition is Condition.NO_PLAN:
         return (Way(RESUME, "the request is removed; it had not started"),)
-    if restore.plan.target is None:
+    if restore.plan.target in (None, INITIAL):
         return ()
     finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     if restore.removed or not is_own(table, restore):
@@ -159,6 +161,9 @@ def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterato
             at_work = _active(restore_quiet_ms(signs, restore), idle_ms)
         if not planned:
             meaning = "a restore was requested without a plan, and has not started"
+        elif restore.plan.target == INITIAL:
+            # Hudi begins it at the next write after a bootstrap died, and cannot end it (1.0.2, 1.2.0).
+            meaning = f"a restore to before the table's bootstrap has not ended: {BOOTSTRAP_AGAIN}"
         elif restore.plan.target is None:
             meaning = "a restore without a named target has not ended; only Hudi can finish it"
         elif restore.condition is Condition.EMPTY_RESULT:

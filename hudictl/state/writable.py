@@ -13,7 +13,6 @@ _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 # From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
 _LANCE, _LANCE_FROM = "LANCE", 9
 TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
-_BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
 def writable_table(table: Table, locking: Locking) -> None:
@@ -36,18 +35,13 @@ def writable_table(table: Table, locking: Locking) -> None:
     _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
     _known_base_format(table.base_file_format.upper(), table.version)
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
-    if properties.get("hoodie.bootstrap.base.path"):
-        raise Unsupported(
-            "the table is bootstrapped: its rows are stored outside the table",
-            hint="use Hudi's own restore for bootstrapped tables",
-        )
     supported_lock(table, locking)
     table.storage.require_writable()
 
 
 def known_timeline(table: Table, timeline: Timeline) -> None:
-    """Raises Unsupported: an action that hudictl does not know, or a bootstrap; Unreadable: a link or another odd file
-    in an instant's place, which would stop a change in the middle, or another table type than the table's."""
+    """Raises Unsupported: an action that hudictl does not know; Unreadable: a link or another odd file in an instant's
+    place, which would stop a change in the middle, or another table type than the table's."""
     for name, size in timeline.sizes.items():
         if size == ODD:
             raise Unreadable(
@@ -62,9 +56,6 @@ def known_timeline(table: Table, timeline: Timeline) -> None:
             hint="a newer Hudi wrote it: use a newer hudictl",
             file=file.name,
         )
-    for instant in timeline.writes():
-        if instant.time in _BOOTSTRAP_TIMES:
-            raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
     if wrong := wrong_type(table, timeline):
         raise Unreadable(f"{PROPERTIES}: {wrong}", hint=f"{TYPE_AGAIN}, before a writer starts", file=PROPERTIES)
 

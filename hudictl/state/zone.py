@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 
-from hudictl.formats.instants import CLEAN, INDEXING, WRITE_ACTIONS, Instant, State, parse_time
+from hudictl.formats.instants import BOOTSTRAPS, CLEAN, INDEXING, WRITE_ACTIONS, Instant, State, parse_time
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
@@ -63,7 +63,8 @@ def zone_seen(timeline: Timeline, zone: tzinfo | None) -> ZoneSeen | None:
     Args:
         zone: the zone to compare with; None is this host's zone, with its daylight saving time.
     """
-    writes = [entry for entry in timeline.instants if entry.action in WRITE_ACTIONS | {CLEAN, INDEXING}]
+    actions = WRITE_ACTIONS | {CLEAN, INDEXING}
+    writes = [entry for entry in timeline.instants if entry.action in actions and entry.time not in BOOTSTRAPS]
     newest = sorted(writes, key=lambda entry: max(timeline.modified_ms[file.name] for file in entry.files))[-_NEWEST:]
     seen = [sight for entry in newest if (sight := _sight(timeline, entry, zone)) is not None]
     if len(seen) * 2 <= len(newest) or len({sight.quarters for sight in seen}) > 1:

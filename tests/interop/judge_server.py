@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_catalog  # beside this file, as the next ones
+import judge_bootstrap  # beside this file, as the next ones
+import judge_catalog
 import judge_hfile
 import judge_indexes
 import judge_locks
@@ -217,6 +218,13 @@ def create(path: str, rows: list[list[Any]], operation: str, options: dict[str, 
         "hoodie.datasource.write.keygenerator.class": key_generator({}, fields),
     }
     return write(path, frame(rows, fields), operation, defaults | options, mode="errorifexists")
+
+
+def bootstrap(path: str, source: str, rows: list[list[Any]], mode: str, options: dict[str, Any]) -> None:
+    """A table bootstrapped from Parquet files, which are written first, unless there are no rows."""
+    if rows:
+        judge_bootstrap.write_source(source, frame(rows, ["p"]))
+    judge_bootstrap.bootstrap(path, source, mode, WRITE_DEFAULTS | options)
 
 
 def upsert(path: str, rows: list[list[Any]], operation: str, options: dict[str, Any]) -> str:
@@ -433,10 +441,10 @@ def decode(file: str, record: str) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
-        rows, changes, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
-        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, index, show_rollbacks,
-        settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
-        changes_seen,
+        rows, changes, read, files, slices, timeline, properties, create, bootstrap, upsert, delete, delete_partitions,
+        savepoint, delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, index,
+        show_rollbacks, settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at,
+        revive, changes_seen,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
         judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,

@@ -14,7 +14,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, drop, only_listed, put, restore, session, tree, unlisted
 from tests.ops.test_metadata_drop import later
-from tests.ops.test_orphans_guards import bootstrapped, locked, of_a_newer_hudi, restored, rolled
+from tests.ops.test_orphans_guards import in_iceberg, locked, of_a_newer_hudi, restored, rolled
 from tests.state.test_orphans import LATER, between_commits, lose
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -62,7 +62,7 @@ def lost(copy: Copy) -> None:
 
 
 EVERYWHERE: list[tuple[Act, type[HudictlError]]] = [
-    (bootstrapped, Unsupported),
+    (in_iceberg, Unsupported),
     (of_a_newer_hudi, Unsupported),
     (locked, Conflict),
     (restored, Refused),

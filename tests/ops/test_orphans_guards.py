@@ -41,8 +41,8 @@ def planned(copy: Copy, idle_ms: int = 0, metadata: str = "keep") -> OrphanPlan:
     return plan_orphan_deletion(session(copy.table), OrphanOptions(idle_ms, metadata))
 
 
-def bootstrapped(copy: Copy) -> None:
-    update_properties(copy.table.storage, {"hoodie.bootstrap.base.path": "/elsewhere"})
+def in_iceberg(copy: Copy) -> None:
+    update_properties(copy.table.storage, {"hoodie.table.format": "iceberg"})
 
 
 def of_a_newer_hudi(copy: Copy) -> None:
@@ -63,7 +63,7 @@ def rolled(copy: Copy) -> None:
 
 
 GUARDS: list[tuple[Callable[[Copy], None], type[HudictlError]]] = [
-    (bootstrapped, Unsupported),
+    (in_iceberg, Unsupported),
     (of_a_newer_hudi, Unsupported),
     (locked, Conflict),
     (restored, Refused),

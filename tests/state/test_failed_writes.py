@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from hudictl.table.clock import StorageClock
 from hudictl.table.heartbeats import Heartbeat
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
+from tests.bootstrap import bootstrapped
 from tests.fixtures import Unpack
 from tests.helpers import Copy, appended_log, pending_restore, put, rollback_plan, tree
 
@@ -303,3 +305,19 @@ def test_a_log_compaction_cannot_keep_its_plan(unpack: Unpack) -> None:
     copy.write(f"{NEW}.logcompaction.requested", body)
     copy.write(f"{NEW}.logcompaction.inflight")
     assert way_out(only(copy)) == f"hudictl rollback {NEW}"
+
+
+@VERSIONS
+def test_a_bootstrap_that_died(version: str, tmp_path: Path) -> None:
+    """No command ends it, and it is an error all the same."""
+    copy = bootstrapped(version, "cow_full", tmp_path)
+    full, *later = copy.commits
+    for file in [file for after in later for file in copy.timeline.glob(f"{after}*")]:
+        file.unlink()
+    copy.file(full, "commit").unlink()
+    row = only(copy, idle_ms=0)
+    assert (row.verdict, row.remedy, row.abandoned) == ("failed", (), True)
+    assert "bootstrap it again from the source" in row.reason
+    assert row.writers_can_start == (version == "v6")
+    busy = only(copy, idle_ms=10**12)
+    assert (busy.verdict, busy.abandoned) == ("unknown", False)

@@ -3,12 +3,16 @@
 import pytest
 
 from hudictl.errors import Refused
+from hudictl.formats.instants import INITIAL
 from hudictl.reports.timeline import TimelineFilter, timeline_rows
+from hudictl.state.facts import read_signs
 from hudictl.state.savepoints import find_savepoint
 from hudictl.state.targets import find_commit, find_target
+from hudictl.state.unfinished import find_unfinished, way_out_of_restore
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
+from tests.helpers import pending_restore
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 
@@ -70,3 +74,16 @@ def test_an_archive_that_cannot_be_read_hides_no_refusal(unpack: Unpack) -> None
         file.write_bytes(b"PAR1")
     with pytest.raises(Refused, match="not a commit on the active timeline"):
         find_commit(copy.table, load_timeline(copy.table), "1")
+
+
+@VERSIONS
+def test_a_restore_to_before_a_bootstrap_has_no_way_out_but_another_one(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    pending_restore(copy, "20991121000000000", INITIAL, begun=True)
+    with pytest.raises(Refused) as refused:
+        find_commit(copy.table, load_timeline(copy.table), INITIAL)
+    signs = read_signs(copy.table)
+    (found,) = find_unfinished(copy.table, signs, 0)
+    assert found.remedy == ()
+    for said in (refused.value.hint, found.meaning, way_out_of_restore(copy.table, signs.restores[0])):
+        assert "bootstrap it again from the source" in said

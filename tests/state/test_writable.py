@@ -1,29 +1,31 @@
 """What hudictl does not write, though the table's properties say nothing of it."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.config import NOTHING_SAID
 from tests import support
+from tests.bootstrap import bootstrapped
 from tests.fixtures import Unpack
-from tests.helpers import Copy, plan, put, rollback_of, tree
+from tests.helpers import Copy, plan, put, restore, roll_back, rollback_of, savepoint
 
 
-@pytest.mark.parametrize("version", ["v6", "v9"])
-@pytest.mark.parametrize("time", ["00000000000001", "00000000000002"])
-def test_a_bootstrap_that_the_timeline_alone_tells_of(unpack: Unpack, version: str, time: str) -> None:
-    copy = unpack(version, "cow_part")
-    copy.write(f"{time}.commit" if version == "v6" else f"{time}_20200101000000000.commit", b"{}")
-    before = tree(copy.path)
-    with pytest.raises(Unsupported, match="bootstrapped"):
-        plan(copy, copy.commits[-2], RestoreOptions(to_instant=True))
-    with pytest.raises(Unsupported, match="bootstrapped"):
-        rollback_of(copy, copy.commits[-1])
-    assert tree(copy.path) == before
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_bootstrap_of_whole_records_is_a_table_as_others(version: str, tmp_path: Path) -> None:
+    """Its rows are in it: it can be restored to its bootstrap, which alone cannot go."""
+    copy = bootstrapped(version, "cow_full", tmp_path)
+    full, *_, last = copy.commits
+    savepoint(copy, full)
+    with pytest.raises(Refused, match=f"{full} is the table's bootstrap"):
+        rollback_of(copy, full)
+    roll_back(copy, last)
+    restore(copy, full)
+    assert copy.commits == [full]
 
 
 def with_format(copy: Copy, form: str) -> Copy:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,6 +14,7 @@ from hudictl.formats import instants as fmt
 from hudictl.state.zone import ZoneSeen, compared_zone, zone_seen
 from hudictl.table.timeline import Timeline, load_timeline
 from tests import support
+from tests.bootstrap import bootstrapped
 from tests.fixtures import Unpack
 
 NOON = datetime(2026, 3, 20, 12, tzinfo=timezone.utc)
@@ -165,3 +167,9 @@ def test_real_tables_say_utc(unpack: Unpack, version: str, name: str) -> None:
         return
     assert seen == (0, "UTC+00:00")
     assert hours(zone_seen(timeline, ZoneInfo("America/New_York"))) == (-5, "UTC+00:00")
+
+
+def test_the_times_of_a_bootstrap_are_in_no_zone(tmp_path: Path) -> None:
+    """The writes after it show the zone, also where they are as few."""
+    copy = bootstrapped("v6", "mor_mixed", tmp_path)
+    assert hours(zone_seen(load_timeline(copy.table), TOKYO)) == (9, "UTC+00:00")

@@ -8,6 +8,7 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, Instant
 from hudictl.phrases import command_of, count_of, first_few, quoted
+from hudictl.state.bootstrap import SOURCE_ELSEWHERE, rowless_files
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.contents import damaged_contents
 from hudictl.state.facts import Facts
@@ -20,6 +21,7 @@ from hudictl.table.slices import Group
 from hudictl.table.table import Table
 
 CHOOSE_LATER = "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant"
+SOURCE_BACK = "put the source, or the index, back from a backup"
 
 
 def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
@@ -45,6 +47,19 @@ def nothing_damaged(facts: Facts, engine: Engine, case: Case, refusal: str) -> N
             f"{refusal}: {count_of(len(damaged), 'required file')} damaged: {shown}",
             hint=_with_later_bases(facts, damaged, hint),
             damaged=list(damaged),
+        )
+
+
+def nothing_rowless(facts: Facts, engine: Engine, case: Case, refusal: str, hint: str = SOURCE_BACK) -> None:
+    """Raises Refused: the rows of a base file that readers require afterwards are outside of the table, and lost there.
+    Arguments as in ``nothing_missing``."""
+    lost = {file.path: file.problem for file in rowless_files(facts, engine, case) if file.finding != SOURCE_ELSEWHERE}
+    if lost:
+        shown = first_few([f"{path} ({problem})" for path, problem in lost.items()], rest=" and {} more")
+        raise Refused(
+            f"{refusal}: {count_of(len(lost), 'required file')} of the bootstrap without rows: {shown}",
+            hint=hint,
+            files=list(lost),
         )
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant
+from hudictl.formats.instants import BOOTSTRAPS, PENDING_ONLY, WRITE_ACTIONS, Instant
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint_head
+from hudictl.state.targets import BOOTSTRAP_AGAIN
 from hudictl.state.unfinished import way_out_of_rollback
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.table import Table
@@ -68,6 +69,17 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
             f"there are savepoints later than the target: {', '.join(later)}",
             hint="to delete them as a part of the restore, use --delete-later-savepoints",
             savepoints=later,
+        )
+
+
+def no_bootstrap(removed: Collection[str]) -> None:
+    """Raises Refused: a bootstrap would be removed. Markers may name a part of its files only, and of two instants one
+    would stay."""
+    for time in sorted(BOOTSTRAPS.intersection(removed)):
+        raise Refused(
+            f"{time} is the table's bootstrap: without it the table has a part of the source's rows, or none",
+            hint=f"to take it back with all later commits, or to end one that has died, {BOOTSTRAP_AGAIN}",
+            instant=time,
         )
 
 

@@ -265,6 +265,9 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
             file_guards.nothing_damaged(facts, engine, case, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
+    if not (scope.pending and scope.options.accept_loss):
+        hint = _WAY_OUT if scope.pending else file_guards.SOURCE_BACK
+        file_guards.nothing_rowless(facts, engine, case, f"{scope.target} cannot be restored", hint)
     file_guards.metafiles_can_be_made(table, outcome)
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not is_own(table, scope.pending):

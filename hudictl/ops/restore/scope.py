@@ -89,6 +89,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
         check_signs(session, signs, target, removed, options, own.union(entry.instant.time for entry in foreign))
         # A restore that has begun keeps its time, whatever the clock shows.
         if pending is None and (removed or foreign or found):
+            guards.no_bootstrap(removed)
             # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
             gone = {found.instant.time if found else None, *removed}
             clock.time_can_be_given(table, signs.timeline.without(gone))

@@ -85,6 +85,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     planned_again = guards.something_is_planned(facts, instant, options.keep_plan)
     case, outcome = _judged(facts, target, instant, backup, options)
+    if visible and not stored:
+        file_guards.nothing_rowless(facts, session.engine, case, f"{target} cannot be rolled back")
     # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
     needed = outcome if visible else Outcome()
     liveness.no_running_clean(signs, options.idle_ms, needed.cleans)
@@ -173,6 +175,8 @@ def check_around(session: Session, signs: Signs) -> None:
 
 def check_target(table: Table, signs: Signs, target: str, instant: Instant | None, options: RollbackOptions) -> None:
     """Those of one target. Raises as ``plan_rollback``."""
+    if not any(entry.target == target for entry in signs.live_rollbacks):
+        timeline_guards.no_bootstrap({target})
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, signs.timeline, instant, options.keep_plan)
     if instant is None:

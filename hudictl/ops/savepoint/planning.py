@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
@@ -57,7 +58,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
     file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
-    needed = _check_files(facts, commit, ways)
+    needed = _check_files(facts, session.engine, commit, ways)
     files, size = savepoint_map(facts, commit, ways)
     file_guards.nothing_rolled_back(facts, session.engine, needed, files, f"a savepoint on {commit.time} is refused")
     return SavepointPlan(
@@ -147,14 +148,15 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
     return frozenset.intersection(*(way.times for way in ways))
 
 
-def _check_files(facts: Facts, commit: Instant, ways: Sequence[Way]) -> Outcome:
+def _check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Way]) -> Outcome:
     """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
-    possible = possible_way(ways).outcome
-    file_guards.nothing_missing(facts, possible, f"{commit.time} cannot be restored")
-    file_guards.nothing_misnamed(possible, f"{commit.time} cannot be restored")
-    file_guards.no_clean_in_the_way(possible.cleans)
-    return possible
+    way = possible_way(ways)
+    file_guards.nothing_missing(facts, way.outcome, f"{commit.time} cannot be restored")
+    file_guards.nothing_rowless(facts, engine, way.case, f"{commit.time} cannot be restored")
+    file_guards.nothing_misnamed(way.outcome, f"{commit.time} cannot be restored")
+    file_guards.no_clean_in_the_way(way.outcome.cleans)
+    return way.outcome
 
 
 def _newest(timeline: Timeline) -> Instant:
@@ -187,7 +189,7 @@ def _existing(
     saved = kept_saved(metadata.files)
     facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
     ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
-    _check_files(facts, commit, ways)
+    _check_files(facts, session.engine, commit, ways)
     added = unprotected(facts, ways, saved)
     files = dict(metadata.files)
     if added:

@@ -21,6 +21,7 @@ from hudictl.reports.health import (
 )
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped
 from hudictl.reports.health.names import NAMES
+from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST
 from hudictl.state.failed_writes import FAILED_WRITE
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
 from hudictl.state.unfinished import (
@@ -50,6 +51,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
     base_files.ends: ("not-parquet", "log-zeros"),
     files.missing: ("missing-file", "misnamed-logs", "partition-without-metafile", "moved"),
+    files.sources: (INDEX_LOST, SOURCE_LOST, SOURCE_ELSEWHERE),
     files.cleans: ("clean-in-the-way",),
     files.metafiles: ("partition-metafile-damaged",),
     services.plans: ("plan-names-missing-file",),

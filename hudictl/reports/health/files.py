@@ -14,11 +14,12 @@ from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.asked_files import foreign_files, is_read
+from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, rowless_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.lost_end import lost_end, lost_inside
-from hudictl.state.needed import UPGRADE_FIRST, needed_files
+from hudictl.state.needed import UPGRADE_FIRST, judged, needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
@@ -148,6 +149,19 @@ def missing(look: Look) -> Iterator[Finding]:
         yield Finding("partition-without-metafile", ERROR, partition, meaning)
 
 
+def sources(look: Look) -> Iterator[Finding]:
+    """Base files of a bootstrap whose rows are not where they were: outside of the table. Raises Unreadable."""
+    case, _ = judged(look.facts, (), NOTHING_SAVED)
+    found = rowless_files(look.facts, look.engine, case)
+    back = ". Put it back from a backup"
+    for name, way in ((SOURCE_LOST, back), (INDEX_LOST, back), (SOURCE_ELSEWHERE, "")):
+        files = [file for file in found if file.finding == name]
+        # An index and a store are one thing, of which the first file tells.
+        for file in files if name == SOURCE_LOST else files[:1]:
+            severity = INFO if name == SOURCE_ELSEWHERE else ERROR
+            yield Finding(name, severity, file.path, f"{file.problem} ({count_of(len(files), 'such file')}){way}")
+
+
 def metafiles(look: Look) -> Iterator[Finding]:
     """Partition metafiles without the values that readers use: one read for each partition."""
     partitions = sorted(look.facts.sweep.partitions)
@@ -221,8 +235,11 @@ def _saved(look: Look, instant: Instant) -> Saved | None:
 
 def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Finding]:
     ways = ways_back(look.facts, commit, saved)
-    needed = possible_way(ways).outcome
+    way = possible_way(ways)
+    needed = way.outcome
+    rowless = rowless_files(look.facts, look.engine, way.case)
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
+    lost += [f"the rows of {file.path}" for file in rowless if file.finding != SOURCE_ELSEWHERE]
     if lost:
         meaning = f"it cannot be restored completely; missing, empty or damaged: {named(lost)}"
         remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))

@@ -8,6 +8,7 @@ from typing import Any
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.base_rows import read_rows, require_rows
+from hudictl.formats.instants import SKELETONS
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_records
 from hudictl.formats.record_merge import (
@@ -31,8 +32,6 @@ from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
-
-_BOOTSTRAP = "0000000000000"
 
 
 @dataclass(frozen=True)
@@ -218,8 +217,8 @@ def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: s
     table = log.table
     assert table is not None
     base = next((row for row in rows if row.base_file), None)
-    if base is not None and base.base_instant.startswith(_BOOTSTRAP):
-        raise Unsupported(f"{log.uri} is in a bootstrapped slice: its data is stored outside the table")
+    if base is not None and base.base_instant == SKELETONS:
+        raise Unsupported(f"{base.base_file} is of a bootstrap of metadata only: its rows are outside the table")
 
     def member(name: str, size: int | None) -> LogFile:
         return replace(log, name=name, size=size or 0)

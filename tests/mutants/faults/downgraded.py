@@ -28,7 +28,7 @@ FAULTS = (
     ),
     Fault(
         "ops/savepoint/planning.py",
-        '    file_guards.nothing_misnamed(possible, f"{commit.time} cannot be restored")\n',
+        '    file_guards.nothing_misnamed(way.outcome, f"{commit.time} cannot be restored")\n',
         "",
         "a savepoint names the logs, without their base files",
         OWN,

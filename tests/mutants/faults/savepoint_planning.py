@@ -49,7 +49,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    needed = _check_files(facts, commit, ways)\n    files, size",
+        "    needed = _check_files(facts, session.engine, commit, ways)\n    files, size",
         "    needed = possible_way(ways).outcome\n    files, size",
         "a savepoint is made to which no restore is possible",
         ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
@@ -133,14 +133,14 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    possible = possible_way(ways).outcome\n",
-        "    possible = ways[0].outcome\n",
+        "    way = possible_way(ways)\n",
+        "    way = ways[0]\n",
         "a savepoint is refused that can be restored by the other way",
         ("ops/savepoint/test_guards.py::test_one_way_back_is_enough",),
     ),
     Fault(
         PLANNING,
-        "    file_guards.no_clean_in_the_way(possible.cleans)\n",
+        "    file_guards.no_clean_in_the_way(way.outcome.cleans)\n",
         "",
         "a savepoint is made whose files a pending clean takes",
         ("ops/savepoint/test_savepoint.py::test_a_pending_clean_of_its_files_is_in_the_way",),
@@ -189,7 +189,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    _check_files(facts, commit, ways)\n    added",
+        "    _check_files(facts, session.engine, commit, ways)\n    added",
         "    added",
         "a savepoint that is there is not proved",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),

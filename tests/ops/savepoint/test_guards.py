@@ -76,8 +76,8 @@ def edit(copy: Copy, target: str, change: Callable[[dict[str, tuple[str, ...]]],
     put(done, fmt.encode(replace(metadata, files=files, comment=comment or metadata.comment)))
 
 
-def bootstrapped(copy: Copy) -> None:
-    update_properties(copy.table.storage, {"hoodie.bootstrap.base.path": "/elsewhere"})
+def in_iceberg(copy: Copy) -> None:
+    update_properties(copy.table.storage, {"hoodie.table.format": "iceberg"})
 
 
 def of_a_newer_hudi(copy: Copy) -> None:
@@ -90,7 +90,7 @@ def locked(copy: Copy) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize(
-    ("state", "kind"), [(bootstrapped, Unsupported), (of_a_newer_hudi, Unsupported), (locked, Conflict)]
+    ("state", "kind"), [(in_iceberg, Unsupported), (of_a_newer_hudi, Unsupported), (locked, Conflict)]
 )
 def test_none_is_planned_and_no_deletion(
     unpack: Unpack, version: str, state: Callable[[Copy], None], kind: type[HudictlError]
