@@ -1,0 +1,77 @@
+"""What is inside the files that a target needs, and what check finds of tables that were moved."""
+
+from tests.mutants.fault import Fault
+
+CONTENTS = "state/contents.py"
+DEEP = ("cli/test_deep.py",)
+CLEANS = ("ops/rollback/test_harmful_clean.py",)
+CLUSTERINGS = ("reports/health/test_clusterings.py",)
+FOREIGN = ("reports/health/test_foreign.py",)
+
+FAULTS = (
+    Fault(
+        CONTENTS,
+        "time is not None and time in case.view.committed and time not in undone",
+        "time is not None",
+        "what a dead writer has torn is damage",
+        DEEP,
+    ),
+    Fault(
+        CONTENTS,
+        "    if fails_readers(defect):\n        return True",
+        "    if False:\n        return True",
+        "a log at which readers fail is sound if nobody knows whose rows it had",
+        DEEP,
+    ),
+    Fault(CONTENTS, "damaged = dict(chain.from_iterable(footers))", "damaged: dict[str, str] = {}", "no footer", DEEP),
+    Fault("ops/restore/planning.py", "if scope.options.deep:", "if False:", "a restore reads no contents", DEEP),
+    Fault(
+        "state/harmful_cleans.py",
+        "        if there:\n",
+        "        if False:\n",
+        "a clean of the folder from which the table was moved is honest",
+        CLEANS,
+    ),
+    Fault(
+        "storage/open.py",
+        'os.path.realpath("/" + path.lstrip("/"))',
+        '"/" + path.lstrip("/")',
+        "a link is another folder than the one that it names",
+        CLEANS,
+    ),
+    Fault(
+        "reports/health/services.py",
+        "waits = request.groups and instant.state is State.REQUESTED and not allowed",
+        "waits = False",
+        "a clustering that nobody runs is harmless",
+        CLUSTERINGS,
+    ),
+    Fault(
+        "reports/health/services.py",
+        "elif waits and quiet_ms >= look.idle_ms:",
+        "elif waits:",
+        "a clustering that was just planned waits",
+        CLUSTERINGS,
+    ),
+    Fault(
+        "state/asked_files.py",
+        "return instant in completed or",
+        "return",
+        "a copy with the time of a commit is not read",
+        FOREIGN,
+    ),
+    Fault(
+        "state/asked_files.py",
+        'or instant < min((entry.time for entry in writes), default="")',
+        "or False",
+        "a file that is older by its name than the timeline is not read",
+        FOREIGN,
+    ),
+    Fault(
+        "state/lost_end.py",
+        "if not any(since < time <= until for since, until in spans)",
+        "if True",
+        "what a restore took away is lost",
+        ("reports/health/test_files.py",),
+    ),
+)
