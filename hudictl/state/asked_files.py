@@ -18,7 +18,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.named import read_named
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.table import choose
-from hudictl.table.slices import StoredFile
+from hudictl.table.slices import Group, StoredFile
 
 
 def foreign_files(facts: Facts) -> list[StoredFile]:
@@ -29,11 +29,20 @@ def foreign_files(facts: Facts) -> list[StoredFile]:
     return sorted(chain.from_iterable(found), key=lambda file: file.path)
 
 
-def is_read(facts: Facts, instant: str) -> bool:
-    """Whether readers that list folders see a base file with this in the place of its instant, whatever it is."""
-    writes = facts.timeline.writes()
+def read_files(facts: Facts, files: Collection[StoredFile]) -> frozenset[str]:
+    """The paths of those of some foreign files whose rows readers see that list folders: by its name it is of a commit,
+    or older than the timeline, and its file group has nothing newer."""
     completed = {entry.time for entry in facts.timeline.completed_writes()}
-    return instant in completed or instant < min((entry.time for entry in writes), default="")
+    start = min((entry.time for entry in facts.timeline.writes()), default="")
+    instants = {file: read_as(file.data.name) for file in files}
+    committed = {
+        file: time for file, time in instants.items() if time is not None and (time in completed or time < start)
+    }
+    groups = {file: (file.partition, file.data.name.partition("_")[0]) for file in committed}
+    newest: dict[Group, str] = {}
+    for stored in facts.sweep.of_groups(groups.values()):
+        newest[stored.group] = max(stored.data.instant, newest.get(stored.group, ""))
+    return frozenset(file.path for file, time in committed.items() if newest.get(groups[file], "") <= time)
 
 
 def find_asked(facts: Facts, engine: Engine, paths: Collection[str]) -> list[Orphan]:
@@ -80,12 +89,12 @@ def _unnamed(facts: Facts, files: Collection[StoredFile]) -> Iterator[Orphan]:
 
 
 def _foreign(facts: Facts, wanted: Collection[str]) -> Iterator[Orphan]:
-    for file in foreign_files(facts):
-        if file.path in wanted:
-            rows = None
-            with suppress(Unreadable):
-                rows = read_footer(partial(facts.table.storage.read, file.path), file.size or 0).num_rows
-            what = "" if rows is None else f" with {count_of(rows, 'row')}"
-            why = f"not a file of Hudi{what}, and its path was given"
-            visible = is_read(facts, read_as(file.data.name) or "~")
-            yield Orphan(file, why, sure=True, beyond=False, visible=visible)
+    files = [file for file in foreign_files(facts) if file.path in wanted]
+    read = read_files(facts, files)
+    for file in files:
+        rows = None
+        with suppress(Unreadable):
+            rows = read_footer(partial(facts.table.storage.read, file.path), file.size or 0).num_rows
+        what = "" if rows is None else f" with {count_of(rows, 'row')}"
+        why = f"not a file of Hudi{what}, and its path was given"
+        yield Orphan(file, why, sure=True, beyond=False, visible=file.path in read)

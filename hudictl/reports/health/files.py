@@ -13,7 +13,7 @@ from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
-from hudictl.state.asked_files import foreign_files, is_read
+from hudictl.state.asked_files import foreign_files, read_files
 from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, rowless_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
@@ -287,11 +287,12 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
 def foreign(look: Look) -> Iterator[Finding]:
     """Files that look like base files, and do not have the name of one, as another tool writes them. Hudi's view fails
     at some names, reads others, and skips the rest (seen with 0.15.0, 1.0.2 and 1.2.0)."""
-    for file in foreign_files(look.facts):
-        instant = read_as(file.data.name)
-        if instant is None:
+    files = foreign_files(look.facts)
+    read = read_files(look.facts, files)
+    for file in files:
+        if read_as(file.data.name) is None:
             what = "Hudi's readers and writers that list folders fail at it. Its rows are not in the table"
-        elif is_read(look.facts, instant):
+        elif file.path in read:
             what = "Hudi's readers that list folders see its rows; readers that use the metadata table do not"
         else:
             what = "Hudi does not read it. Its rows are not in the table"

@@ -55,16 +55,23 @@ FAULTS = (
     ),
     Fault(
         "state/asked_files.py",
-        "return instant in completed or",
-        "return",
+        "(time in completed or time < start)",
+        "time < start",
         "a copy with the time of a commit is not read",
         FOREIGN,
     ),
     Fault(
         "state/asked_files.py",
-        'or instant < min((entry.time for entry in writes), default="")',
-        "or False",
+        "(time in completed or time < start)",
+        "time in completed",
         "a file that is older by its name than the timeline is not read",
+        FOREIGN,
+    ),
+    Fault(
+        "state/asked_files.py",
+        ' if newest.get(groups[file], "") <= time)',
+        ")",
+        "an older file of a file group is read",
         FOREIGN,
     ),
     Fault(
