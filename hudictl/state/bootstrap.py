@@ -41,14 +41,20 @@ class Rowless:
     problem: str
 
 
+def is_bootstrapped(facts: Facts) -> bool:
+    """Whether rows may be outside of the table."""
+    told = facts.table.properties.get("hoodie.bootstrap.base.path")
+    return bool(told or facts.timeline.find(SKELETONS, *COMMIT_ACTIONS))
+
+
 def rowless_files(facts: Facts, engine: Engine, case: Case) -> list[Rowless]:
     """The required base files of a bootstrap without rows, or with rows on another store.
 
     Raises Unreadable: the index; StorageFailed, EngineFailed.
     """
-    table = facts.table
-    if not (table.properties.get("hoodie.bootstrap.base.path") or facts.timeline.find(SKELETONS, *COMMIT_ACTIONS)):
+    if not is_bootstrapped(facts):
         return []
+    table = facts.table
     needed = needed_names(facts, case).items()
     skeletons = {path: names for path, all_names in needed if (names := _skeletons(all_names))}
     index = _read_index(table.storage, skeletons) if skeletons else {}

@@ -14,7 +14,7 @@ from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.asked_files import foreign_files, read_files
-from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, rowless_files
+from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
 from hudictl.state.cleans import removal_of
 from hudictl.state.dropped import told_dropped, ways_out
 from hudictl.state.harmful_cleans import harmful_cleans
@@ -151,6 +151,8 @@ def missing(look: Look) -> Iterator[Finding]:
 
 def sources(look: Look) -> Iterator[Finding]:
     """Base files of a bootstrap whose rows are not where they were: outside of the table. Raises Unreadable."""
+    if not is_bootstrapped(look.facts):
+        return
     case, _ = judged(look.facts, (), NOTHING_SAVED)
     found = rowless_files(look.facts, look.engine, case)
     back = ". Put it back from a backup"
