@@ -24,7 +24,8 @@ from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup, every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError, vanished
-from hudictl.phrases import printable
+from hudictl.formats.layouts import META
+from hudictl.phrases import printable, quoted
 from hudictl.render.json import error_object
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 from hudictl.secrets import masked
@@ -88,8 +89,7 @@ def run(arguments: Sequence[str]) -> int:
         say(error.format_message())
         return UsageError.exit_code
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "hudictl"
-        return fail(UsageError(_one_line(error), hint=f"see `{path} --help`"))
+        return fail(UsageError(_one_line(error), hint=_usage_hint(arguments, error)))
     except click.ClickException as error:
         return fail(UsageError(_one_line(error)))
     except HudictlError as error:
@@ -104,6 +104,17 @@ def run(arguments: Sequence[str]) -> int:
 def _one_line(error: click.ClickException) -> str:
     # Click lists the values of a choice one a line.
     return " ".join(error.format_message().split())
+
+
+def _usage_hint(arguments: Sequence[str], error: click.UsageError) -> str:
+    """Where to look; or what was meant: a table that was given without its option, or an option that is no command."""
+    if isinstance(error, click.MissingParameter) and error.param is not None and "--table" in error.param.opts:
+        table = next((one for one in arguments if os.path.isdir(os.path.join(one, META))), None)
+        if table is not None:
+            return f"did you mean `--table={quoted(table)}`?"
+    if arguments[:1] in (["help"], ["version"]):
+        return f"did you mean `hudictl --{arguments[0]}`?"
+    return f"see `{error.ctx.command_path if error.ctx else 'hudictl'} --help`"
 
 
 def _unexpected(error: Exception) -> HudictlError:

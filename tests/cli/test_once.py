@@ -5,6 +5,7 @@ import pytest
 
 from hudictl.cli.main import hudictl, run
 from hudictl.cli.tree import every_command
+from tests.cli.conftest import Tell
 from tests.fixtures import Unpack
 from tests.helpers import tree
 
@@ -37,3 +38,13 @@ def test_of_three_tables_no_savepoint_is_created(unpack: Unpack, capsys: pytest.
 def test_flags_and_repeatable_options_may_be_given_again(words: list[str], unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     assert run(["savepoint", "create", "-t", str(copy.path), "--plan", *words]) == 0
+
+
+def test_a_table_without_its_option_and_words_that_are_options(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("table", "show", copy.path)
+    assert (said.code, f"did you mean `--table={copy.path}`?" in said.err) == (2, True), said.err
+    assert "see `hudictl table show --help`" in tell("table", "show", "elsewhere").err
+    for word in ("help", "version"):
+        said = tell(word)
+        assert (said.code, f"did you mean `hudictl --{word}`?" in said.err) == (2, True), said.err
