@@ -15,8 +15,8 @@ FAULTS = (
     Fault(BOOTSTRAP, " or storage.stat(_BY_FILE) is None:", ":", "an index that readers do not use counts as there"),
     Fault(
         BOOTSTRAP,
-        " or facts.timeline.find(SKELETONS, *COMMIT_ACTIONS)):",
-        "):",
+        " or facts.timeline.find(SKELETONS, *COMMIT_ACTIONS))",
+        ")",
         "lost rows are not told where the properties have lost the bootstrap",
         tests=("state/test_bootstrap.py::test_the_timeline_alone_tells_of_the_bootstrap",),
     ),
