@@ -17,7 +17,7 @@ from hudictl.workers import Packed
 
 class SliceBlocks(NamedTuple):
     """The blocks of a slice's logs. ``commands`` are rollback blocks: path, the block's own time, and whether data or
-    delete blocks follow. ``written`` are the (path, instant) pairs with data or delete blocks of the instant that no
+    delete blocks follow that none rolls back. ``written`` are the (path, instant) pairs with data or delete blocks of the instant that no
     later rollback block rolls back."""
 
     commands: list[tuple[str, str, bool]]
@@ -26,17 +26,20 @@ class SliceBlocks(NamedTuple):
 
 def slice_blocks(task: workers.LogTask) -> SliceBlocks:
     """Reads the headers of all blocks. The task has all logs of the slice."""
-    commands: list[tuple[str, str, bool]] = []
+    commands: list[tuple[str, str, set[str]]] = []
     written: set[tuple[str, str]] = set()
     for (name, _), block in workers.blocks_of(task.storage, task.partition, task.logs, may_vanish=True):
         path, time = data_path(task.partition, name), block.instant or ""
         if block.rollback_target is None:
-            commands = [(path, time, True) for path, time, _ in commands]
+            for _, _, behind in commands:
+                behind.add(time)
             written.add((path, time))
         else:
-            commands.append((path, time, False))
+            for _, _, behind in commands:
+                behind.discard(block.rollback_target)
+            commands.append((path, time, set()))
             written = {pair for pair in written if pair[1] != block.rollback_target}
-    return SliceBlocks(commands, sorted(written))
+    return SliceBlocks([(path, time, bool(behind)) for path, time, behind in commands], sorted(written))
 
 
 def late_blocks(
