@@ -17,8 +17,8 @@ from hudictl.workers import Packed
 
 class SliceBlocks(NamedTuple):
     """The blocks of a slice's logs. ``commands`` are rollback blocks: path, the block's own time, and whether data or
-    delete blocks follow that none rolls back. ``written`` are the (path, instant) pairs with data or delete blocks of the instant that no
-    later rollback block rolls back."""
+    delete blocks follow that none rolls back. ``written`` are the (path, instant) pairs with data or delete blocks of
+    the instant that no later rollback block rolls back."""
 
     commands: list[tuple[str, str, bool]]
     written: list[tuple[str, str]]
