@@ -66,11 +66,11 @@ def clusterings(look: Look) -> Iterator[Finding]:
     """Pending clusterings that nobody runs: Hudi refuses each update of their file groups (0.15.0 to 1.2.0). And those
     of a table that was moved: their run reads the files of the former folder."""
     table, signs = look.facts.table, look.facts.signs
-    # While a bucket of consistent hashing is resized, writers write each update twice.
-    allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES) or entries_of(table.storage, HASHING_METADATA)
+    allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES)
     for instant, request in _pending_clusterings(look):
-        # A lost plan is a finding of its own.
+        # A lost plan is a finding of its own. While a bucket is resized, updates are written to both.
         waits = request.groups and instant.state is State.REQUESTED and not allowed
+        waits = waits and not entries_of(table.storage, HASHING_METADATA)
         groups, remedy = count_of(len(request.groups), "file group"), mended(command_of("rollback", instant.time))
         bases = [base for base in sorted(request.bases) if elsewhere(base, table.uri)]
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)

@@ -41,7 +41,7 @@ FAULTS = (
     ),
     Fault(
         "reports/health/services.py",
-        "waits = request.groups and instant.state is State.REQUESTED and not allowed",
+        "waits = waits and not entries_of(table.storage, HASHING_METADATA)",
         "waits = False",
         "a clustering that nobody runs is harmless",
         CLUSTERINGS,
