@@ -58,7 +58,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
     if left != good:
         differing = sorted(path for path, _ in left ^ good)
         raise Incomplete(f"the table's files are not those of the savepoint: {', '.join(differing)}", files=differing)
-    emit(f"\nThe table's {len(left)} data files are exactly those of the savepoint {instant}.")
+    emit(f"\nThe table has exactly the {len(left)} data files that it had when the savepoint {instant} was made.")
 
 
 def _savepoint(base: Path) -> str:
