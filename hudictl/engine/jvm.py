@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hudictl.engine import cluster
-from hudictl.engine.class_archive import archive_options, forget
 from hudictl.engine.java import java_command
 from hudictl.errors import EngineFailed
 
@@ -89,19 +88,11 @@ def _started(settings: Mapping[str, str], home: Path, folder: Path, output: Bina
     """Starts the JVM directly, and connects with it. Raises OSError, RuntimeError: it does not start."""
     from pyspark.java_gateway import launch_gateway
 
-    java = java_command() or "java"
-    archive = archive_options(java, home / "jars")
     told = folder / "gateway"
-    environment = _environment(home)
-    process = _process(_command(java, home / "jars", settings, archive), environment, told, output)
-    if not told.exists() and archive:
-        # A damaged archive can end a JVM.
-        forget(archive)
-        process = _process(_command(java, home / "jars", settings, []), environment, told, output)
+    command = _command(java_command() or "java", home / "jars", settings)
+    process = _process(command, _environment(home), told, output)
     if not told.exists():
         raise RuntimeError(f"the JVM has ended with exit code {process.returncode}")
-    if b"[cds" in Path(output.name).read_bytes():
-        forget(archive)
     body = told.read_bytes()
     told.unlink()
     # The port, the length of the secret, and the secret.
@@ -132,9 +123,9 @@ def _process(
     return process
 
 
-def _command(java: str, jars: Path, settings: Mapping[str, str], archive: Sequence[str]) -> list[str]:
+def _command(java: str, jars: Path, settings: Mapping[str, str]) -> list[str]:
     """As Spark's launcher makes it."""
-    command = [java, "-cp", f"{jars}/*", f"-Xmx{settings[_MEMORY]}", *_OPTIONS, *_module_options(jars), *archive]
+    command = [java, "-cp", f"{jars}/*", f"-Xmx{settings[_MEMORY]}", *_OPTIONS, *_module_options(jars)]
     command.append("org.apache.spark.deploy.SparkSubmit")
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]

@@ -31,7 +31,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_is_that_of_sparks_launcher() -> None:
     """But for the folder of settings, which a package from PyPI does not have."""
     java = java_command() or ""
-    made = _command(java, HOME / "jars", SETTINGS, [])
+    made = _command(java, HOME / "jars", SETTINGS)
     asked = [option for key, value in SETTINGS.items() for option in ("--conf", f"{key}={value}")]
     launcher = [java, "-cp", f"{HOME}/jars/*", "org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit"]
     done = subprocess.run(

@@ -250,20 +250,6 @@ FAULTS = (
         ("storage/test_remote.py::test_a_store_that_deletes_slowly_is_waited_for",),
     ),
     Fault(
-        "engine/class_archive.py",
-        "    if stranger is not None:\n",
-        "    if False:\n",
-        "a JVM executes what anybody has written",
-        ("engine/test_class_archive.py::test_what_others_may_write_is_not_used",),
-    ),
-    Fault(
-        "engine/jvm.py",
-        "    if not told.exists() and archive:\n",
-        "    if False:\n",
-        "Spark never starts again where an archive of its classes is damaged",
-        ("engine/test_class_archive.py::test_spark_starts_with_it_and_with_a_broken_one",),
-    ),
-    Fault(
         REMOTE,
         "        return [DeleteOutcome(path, errors.get(self._path(path))) for path in paths]",
         "        return [DeleteOutcome(path) for path in paths]",
