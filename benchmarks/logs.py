@@ -25,7 +25,7 @@ from benchmarks.restore import HERE, HUDI_VERSION, environment, exit_problem, hu
 from hudictl.formats.log_blocks import AVRO_DATA, Block, encode_block, read_blocks
 from hudictl.formats.log_contents import count_records, encode_avro, read_records
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 
 MIB = 2**20

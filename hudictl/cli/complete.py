@@ -84,7 +84,7 @@ def instants(*actions: str, completed: bool = False) -> Complete:
 
     @_of_table
     def names(table: "Table", _begun: str) -> Iterable[tuple[str, str]]:
-        from hudictl.table.timeline import load_timeline
+        from hudictl.table.timeline.active import load_timeline
 
         for entry in reversed(load_timeline(table).instants):
             if (not actions or entry.action in actions) and (entry.completed or not completed):
@@ -125,6 +125,6 @@ def partitions(table: "Table", begun: str) -> Iterable[tuple[str, str]]:
 @_of_table
 def indexes(table: "Table", _begun: str) -> Iterable[tuple[str, str]]:
     """The partitions of the metadata table that can be dropped by themselves."""
-    from hudictl.table.metadata_table import metadata_partition_names
+    from hudictl.table.metadata.place import metadata_partition_names
 
     return ((name, "") for name in sorted(metadata_partition_names(table)) if name != "files")

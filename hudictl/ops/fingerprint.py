@@ -8,11 +8,11 @@ from typing import Any
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
 from hudictl.phrases import first_few
-from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.state.needed import Outcome
+from hudictl.state.files.needed import Outcome
+from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.table.beat_rule import HeartbeatRule, rule_of
 from hudictl.table.table import Table
-from hudictl.table.timeline import read_instant
+from hudictl.table.timeline.active import read_instant
 
 PLAN_VERSION = 5
 PLACE = "place"

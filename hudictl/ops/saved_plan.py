@@ -7,6 +7,8 @@ from typing import Any
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.json_values import parse_json
+from hudictl.ops.clean_up.orphans import OrphanPlan
+from hudictl.ops.clean_up.service import ServiceRemoval
 from hudictl.ops.fingerprint import (
     HEARTBEATS,
     OF_THE_OPERATOR,
@@ -17,11 +19,9 @@ from hudictl.ops.fingerprint import (
     options_digest,
     refuse_moved,
 )
-from hudictl.ops.metadata_drop import DropPlan
-from hudictl.ops.orphans import OrphanPlan
+from hudictl.ops.metadata.drop import DropPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
@@ -29,7 +29,7 @@ from hudictl.phrases import count_of, first_few
 from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""

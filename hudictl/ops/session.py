@@ -12,7 +12,7 @@ from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 
 class Kind(Enum):

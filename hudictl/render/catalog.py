@@ -1,7 +1,7 @@
 """What a catalog lists wrongly after a change, as text."""
 
 from hudictl.phrases import count_of, first_few
-from hudictl.state.catalog import SYNC_ALL, CatalogGap
+from hudictl.state.files.catalog import SYNC_ALL, CatalogGap
 
 _AT_MOST = 5
 """So many partitions are in a statement; JSON has one for each."""

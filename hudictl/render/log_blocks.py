@@ -8,7 +8,7 @@ from hudictl.formats.json_values import parse_json
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
 from hudictl.phrases import count_of, first_few
 from hudictl.reports.logs.blocks import BlockRow, Totals
-from hudictl.table.log_fates import AHEAD, VALID
+from hudictl.table.logs.scan import AHEAD, VALID
 
 _IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)
 _LONG = 40

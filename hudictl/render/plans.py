@@ -6,21 +6,21 @@ from dataclasses import asdict
 
 from hudictl.formats.instants import CLEAN, State
 from hudictl.formats.restore import target_text
-from hudictl.ops.metadata_drop import DroppedPartition, DropPlan
-from hudictl.ops.orphans import OrphanPlan
+from hudictl.ops.clean_up.orphans import OrphanPlan
+from hudictl.ops.clean_up.service import ServiceRemoval
+from hudictl.ops.metadata.drop import DroppedPartition, DropPlan
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import RollbackResult
-from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
 from hudictl.phrases import count_of, first_few
 from hudictl.render.catalog import catalog_lines
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
-from hudictl.state.metadata_undo import MetadataPlan, Mode
-from hudictl.state.orphans import OrphanRow
+from hudictl.state.metadata.undo import MetadataPlan, Mode
+from hudictl.state.orphans.find import OrphanRow
 
 _BUILT_AGAIN = "The next Hudi write builds it again, as configured."
 _BY_HAND = "Create this index again yourself (CREATE INDEX)."

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from hudictl.phrases import count_of
-from hudictl.state.services_due import Due
+from hudictl.state.services.due.counted import Due
 from hudictl.table.settings import Used
 
 

@@ -7,7 +7,7 @@ from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK, Instant, State
 from hudictl.phrases import count_of
 from hudictl.table.table import Table
-from hudictl.table.timeline import read_instant
+from hudictl.table.timeline.active import read_instant
 
 DETAILED = frozenset({CLEAN, RESTORE, ROLLBACK})
 """The actions that have a detail."""

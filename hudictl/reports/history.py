@@ -8,7 +8,7 @@ from hudictl.errors import HudictlError, Refused
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)

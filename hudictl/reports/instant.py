@@ -10,9 +10,9 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import RECORD, read_record
 from hudictl.formats.instants import InstantFile, State, comparable_action
-from hudictl.table.archive import archived_files, archived_in_order, at_one_time
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, read_instant
+from hudictl.table.timeline.active import Timeline, load_timeline, read_instant
+from hudictl.table.timeline.archive import archived_files, archived_in_order, at_one_time
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hudictl import workers
 from hudictl.engine.local import LocalEngine
-from hudictl.table.markers import MarkerFolder
-from hudictl.table.sweep import values
+from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
+from hudictl.table.writers.markers import MarkerFolder
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT, parse_time, utc_text
-from hudictl.state.archive_due import deltas_since_compaction
-from hudictl.state.metadata_facts import facts_of, list_files
-from hudictl.state.metadata_undo import Reach, reach_of
-from hudictl.table.file_view import committed_without
-from hudictl.table.metadata_listing import FILES
-from hudictl.table.metadata_table import open_metadata_table
-from hudictl.table.slices import Committed, StoredFile, file_slices, group_files
+from hudictl.state.metadata.facts import facts_of, list_files
+from hudictl.state.metadata.undo import Reach, reach_of
+from hudictl.state.services.due.archiving import deltas_since_compaction
+from hudictl.table.files.slices import Committed, StoredFile, file_slices, group_files
+from hudictl.table.files.view import committed_without
+from hudictl.table.metadata.listing import FILES
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 LISTED = "listed"
 BEING_BUILT = "being built"

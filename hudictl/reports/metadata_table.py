@@ -8,14 +8,14 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.metadata_records import Listed
-from hudictl.state.metadata_gap import missing_files, named_by_slice, readable
-from hudictl.table.choose import different
-from hudictl.table.file_view import committed_without, partition_named
-from hudictl.table.metadata_listing import Listing, listing_table, read_listing
-from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import Sweep, hidden_by, sweep
+from hudictl.state.metadata.gap import missing_files, named_by_slice, readable
+from hudictl.table.files.choose import different
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import Sweep, hidden_by, sweep
+from hudictl.table.files.view import committed_without, partition_named
+from hudictl.table.metadata.listing import Listing, listing_table, read_listing
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 MISSING = "missing"
 NOT_LISTED = "not listed"

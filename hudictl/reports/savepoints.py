@@ -7,10 +7,10 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
-from hudictl.state.dropped import dropped_partitions, told_dropped
-from hudictl.state.savepoints import read_savepoint_head, readable_savepoints
+from hudictl.state.files.savepoints import read_savepoint_head, readable_savepoints
+from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 
 @dataclass(frozen=True)

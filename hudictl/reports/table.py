@@ -9,25 +9,25 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.phrases import first_few
-from hudictl.state.ahead import commits_ahead
-from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
-from hudictl.state.stalled import find_stalled
-from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, Way, find_unfinished, in_words
+from hudictl.state.services.stalled import find_stalled
+from hudictl.state.timeline.ahead import commits_ahead
+from hudictl.state.timeline.clean_plans import check_last_clean, pending_cleans
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import DEFAULT_IDLE_MS
-from hudictl.table.archive import check_archive_ends
-from hudictl.table.commits import read_commit
-from hudictl.table.index_definitions import check_definitions
+from hudictl.state.writers.activity import DEFAULT_IDLE_MS
+from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.locks.sign import LockSign
-from hudictl.table.metadata_listing import check_openable, listing_table
-from hudictl.table.metadata_table import MADE_ANEW, properties_in_use, properties_lost
+from hudictl.table.metadata.definitions import check_definitions
+from hudictl.table.metadata.listing import check_openable, listing_table
+from hudictl.table.metadata.place import MADE_ANEW, properties_in_use, properties_lost
 from hudictl.table.properties import EVERYTHING_FAILS, update_interrupted
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import Timeline, empty_commits, load_timeline, pending_rollbacks
+from hudictl.table.timeline.archive import check_archive_ends
+from hudictl.table.timeline.commits import read_commit
 
 _SEE_CHECK = "`hudictl check` shows what else is wrong"
 

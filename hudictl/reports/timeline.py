@@ -13,10 +13,10 @@ from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, order
 from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
-from hudictl.table.archive import archive_files, archived_in_order, at_one_time, newest_archived, read_bodies
-from hudictl.table.commits import read_commit
 from hudictl.table.table import Table
-from hudictl.table.timeline import timeline_in_order
+from hudictl.table.timeline.active import timeline_in_order
+from hudictl.table.timeline.archive import archive_files, archived_in_order, at_one_time, newest_archived, read_bodies
+from hudictl.table.timeline.commits import read_commit
 
 ACTIVE = "active"
 ARCHIVED = "archived"

@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hudictl.errors import UsageError
-from hudictl.state.archive_due import archive_due, archive_thresholds, read_archivable
-from hudictl.state.blocks import with_remedies
-from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds
-from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.left_manifests import left_manifests, readable_metadata_table
-from hudictl.state.services_due import ARCHIVE, CLEANING, COMPACT, MANIFEST, Block, Due, read_last_clean
-from hudictl.state.unfinished import RESUME, Way
+from hudictl.state.services.blocks import with_remedies
+from hudictl.state.services.due.archiving import archive_due, archive_thresholds, read_archivable
+from hudictl.state.services.due.cleaning import Cleanable, clean_due, clean_thresholds
+from hudictl.state.services.due.compaction import Compactable, compaction_due, compaction_thresholds
+from hudictl.state.services.due.counted import ARCHIVE, CLEANING, COMPACT, MANIFEST, Block, Due, read_last_clean
+from hudictl.state.services.left_manifests import left_manifests, readable_metadata_table
+from hudictl.state.timeline.unfinished import RESUME, Way
 from hudictl.table.settings import Setting, Settings
 from hudictl.table.table import Table
-from hudictl.table.timeline import instant_now
+from hudictl.table.timeline.active import instant_now
 
 Service = Callable[[Table, Signs, Settings], Due]
 Thresholds = Callable[[Settings], tuple[Setting, ...]]

@@ -9,15 +9,15 @@ from hudictl.formats.instants import State
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
-from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
-from hudictl.table.heartbeats import Heartbeat, list_heartbeats
+from hudictl.table.files.sweep import Sweep, sweep
+from hudictl.table.files.written import WrittenFiles, gather_written
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.locks.sign import LockSign
-from hudictl.table.metadata_table import NOT_ASKED, Known
-from hudictl.table.sweep import Sweep, sweep
+from hudictl.table.metadata.place import NOT_ASKED, Known
 from hudictl.table.table import Table
-from hudictl.table.timeline import SeenFile, Timeline, load_timeline
-from hudictl.table.written import WrittenFiles, gather_written
+from hudictl.table.timeline.active import SeenFile, Timeline, load_timeline
+from hudictl.table.timeline.commits import Commits, LazyCommits, raise_unreadable
+from hudictl.table.writers.heartbeats import Heartbeat, list_heartbeats
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.operations import LATER_WRITES, is_recorded, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
+from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
 
 
 class Condition(Enum):

@@ -7,7 +7,7 @@ from hudictl.storage import ODD
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
 
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 # From Hudi 1.2.0 on: the releases that write older table versions do not know the name.

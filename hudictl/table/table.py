@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hudictl.errors import Unreadable, UsageError
-from hudictl.formats.layouts import PARTITION_KEYS, SCRATCH, Layout, layout_of
+from hudictl.errors import NotFound, Unreadable, UsageError
+from hudictl.formats.layouts import METADATA_TABLE, PARTITION_KEYS, SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, inside, one_name, open_storage
 from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.properties import read_properties
@@ -158,3 +158,15 @@ def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:
         return timezone.utc, True
     local = datetime.now().astimezone().tzinfo
     return local or timezone.utc, False
+
+
+def data_table_of(metadata: Table) -> Table | None:
+    """The data table of a metadata table; None for any other table. Raises Unreadable."""
+    meta = metadata.storage.above()
+    if not metadata.uri.endswith(f"/{METADATA_TABLE}") or meta is None:
+        return None
+    base = meta.above()
+    try:
+        return replace(table_at(base), zone=metadata.zone, zone_known=metadata.zone_known) if base else None
+    except NotFound:
+        return None

@@ -314,7 +314,7 @@ def test_16_no_java(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("hudictl.engine.java.find_spec", lambda name: None)
     # This host's own launcher needs no Java only where nothing is to be listed by it.
-    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
+    monkeypatch.setattr("hudictl.table.files.sweep._ENOUGH_FILES", 0)
     for command in (("restore", copy.savepoints[-1]), ("savepoint", "create", copy.commits[0])):
         said = tell(*command, "-t", copy.path, "--yes")
         assert said.code == 16

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict
-from hudictl.ops.lock_break import break_lock, plan_lock_break
+from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
 from hudictl.table.locks.config import Locking
 from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS
 from tests.cli.conftest import Tell, Unpack

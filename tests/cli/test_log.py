@@ -14,7 +14,7 @@ from hudictl.cli import show
 from hudictl.engine.spark import SparkEngine
 from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
 from hudictl.formats.log_contents import encode_avro
-from hudictl.table.log_reader import LogFile
+from hudictl.table.logs.reader import LogFile
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
@@ -202,7 +202,7 @@ def test_a_stream_comes_as_it_is_read(unpack: Unpack, tell: Tell, monkeypatch: p
     events: list[str] = []
     real = LogFile.read_at
     monkeypatch.setattr(LogFile, "read_at", lambda log, *of: events.append("read") or real(log, *of))
-    monkeypatch.setattr("hudictl.table.log_reader._KEPT_BYTES", 0)
+    monkeypatch.setattr("hudictl.table.logs.reader._KEPT_BYTES", 0)
     monkeypatch.setattr(show, "emit", lambda text, **_: events.append("row") or True)
     assert tell("log", "inspect", path, "-o", "ndjson").code == 0
     assert events.count("row") == 40

@@ -7,12 +7,12 @@ import pytest
 
 from hudictl.cli.commands import metadata
 from hudictl.errors import StorageFailed
-from hudictl.ops import metadata_drop
+from hudictl.ops.metadata import drop as metadata_drop
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import drop, put, tree
 from tests.metadata_edits import newest_log
-from tests.ops.test_metadata_drop import later
+from tests.ops.metadata.test_drop import later
 from tests.reports.test_metadata_table import some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

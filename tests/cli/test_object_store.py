@@ -17,7 +17,7 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.table.locks.claim import claim
 from hudictl.table.locks.kinds import STORAGE, WITHIN_WRITERS
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.cli.conftest import Tell
 from tests.helpers import session

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.claim import claim
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.helpers import Copy, alone, die, drop, in_the_middle, pending_restore, put, tree
+from tests.ops.clean_up.test_service import DAMAGES, broken_clean, indexing
 from tests.ops.restore.test_leftovers import remnant
 from tests.ops.rollback.test_beside import complete
 from tests.ops.rollback.test_execute import died, newest
-from tests.ops.rollback.test_service import DAMAGES, broken_clean, indexing
 from tests.ops.undo.test_untouched import arm
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

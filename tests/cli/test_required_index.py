@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.ops.undo import metadata as module
+from hudictl.ops.metadata import keep as module
 from hudictl.table.operations import read_operation
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, put

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from hudictl.cli.main import run
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Unpack
 from tests.helpers import Copy, plan, required, tree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import die, host_in, without_zone, written_in
 

@@ -55,10 +55,10 @@ def die(task: DeleteTask) -> list[tuple[str, str]]:
 def executors_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small as the tables are: the executors list, decode, decide and list again, not this process. What they cannot
     decode without fastavro, this process does."""
-    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
-    monkeypatch.setattr("hudictl.table.written._ENOUGH_BYTES", 0)
-    monkeypatch.setattr("hudictl.table.saved._ENOUGH_BYTES", 0)
-    monkeypatch.setattr("hudictl.table.metadata_listing._ENOUGH_BYTES", -1)
+    monkeypatch.setattr("hudictl.table.files.sweep._ENOUGH_FILES", 0)
+    monkeypatch.setattr("hudictl.table.files.written._ENOUGH_BYTES", 0)
+    monkeypatch.setattr("hudictl.table.files.saved._ENOUGH_BYTES", 0)
+    monkeypatch.setattr("hudictl.table.metadata.listing._ENOUGH_BYTES", -1)
 
 
 @pytest.fixture

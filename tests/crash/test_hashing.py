@@ -11,7 +11,7 @@ import pytest
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, test_restore, test_rollback
 from tests.crash.inject import Crash, copy, dying

@@ -13,10 +13,10 @@ from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.planning import plan_rollback
-from hudictl.state.metadata_record import read_kept
+from hudictl.state.metadata.record import read_kept
 from hudictl.table.properties import update_properties
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, test_restore, test_rollback
 from tests.crash.inject import Crash, copy, dying

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already, plan_rollback
-from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, only_listed, session, unlisted
-from tests.state.test_orphans import between, rolled_back
+from tests.state.orphans.test_find import between, rolled_back
 
 pytestmark = pytest.mark.crash
 

@@ -10,23 +10,23 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import time_plus_ms
-from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.plan import MetadataStep
-from hudictl.state.metadata_undo import MetadataPlan, Mode
+from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_listing import merged_slices
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table, open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, test_restore, test_rollback, test_withdraw
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import Content, assert_nothing_left, assert_right_if_listed, content, end_leftovers
 from tests.helpers import Copy, drop, rollback_of, session
-from tests.state.test_orphans import listed, orphan
+from tests.state.orphans.test_find import listed, orphan
 
 pytestmark = pytest.mark.crash
 

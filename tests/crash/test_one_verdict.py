@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Tell, _plain, no_fsync, tell
 from tests.cli.test_one_verdict import LOCAL, Remedies, assert_agreed, by_show, end

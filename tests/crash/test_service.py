@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.rollback.service import (
+from hudictl.ops.clean_up.service import (
     ServiceOptions,
     execute_service_removal,
     is_service,
@@ -16,8 +16,8 @@ from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, session
+from tests.ops.clean_up.test_service import LATER, broken_clean, indexing, left
 from tests.ops.rollback.test_harmful_clean import harmful
-from tests.ops.rollback.test_service import LATER, broken_clean, indexing, left
 
 pytestmark = pytest.mark.crash
 

@@ -15,8 +15,8 @@ from hudictl.ops.rollback.together import plan_together
 from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import rollbacks_to_end
-from hudictl.table.metadata_table import delete_retired, retire_metadata_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import delete_retired, retire_metadata_table
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying

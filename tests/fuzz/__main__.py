@@ -15,7 +15,7 @@ if sys.argv[1:2] == [] or sys.argv[1] not in GROUPS:
 
 import atheris  # noqa: E402
 
-with atheris.instrument_imports(include=["hudictl.formats", "hudictl.table", "hudictl.state.metadata_record"]):
+with atheris.instrument_imports(include=["hudictl.formats", "hudictl.table", "hudictl.state.metadata.record"]):
     from tests.fuzz import groups
 
 # An input is small: what takes a GiB, or half a minute, is a finding, too.

@@ -10,11 +10,11 @@ from hudictl.formats import checksums, file_names, instants, markers, partition_
 from hudictl.formats.layouts import layout_of
 from hudictl.formats.parquet_footers import column_statistics, own_entries, read_footer
 from hudictl.ops.saved_plan import decode_saved_plan
-from hudictl.state.metadata_record import encode_record, read_kept
-from hudictl.table.index_definitions import check_definitions
+from hudictl.state.metadata.record import encode_record, read_kept
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.locks.lock_files import read_storage_lock
-from hudictl.table.metadata_table import recorded_files
+from hudictl.table.metadata.definitions import check_definitions
+from hudictl.table.metadata.place import recorded_files
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import read_properties
 from tests.fuzz.file import Bytes, Everywhere

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.timeline import instant_now, load_timeline
+from hudictl.table.timeline.active import instant_now, load_timeline
 from tests import support
 from tests.helpers import Copy, die, host_in, restore, without_zone
 from tests.interop import product

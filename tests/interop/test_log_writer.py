@@ -15,10 +15,10 @@ from hudictl.formats.delete_records import ARRAY, INT, DeleteRecord, OrderingVal
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_blocks import Block, ReadAt, encode_block, encode_rollback_block, read_blocks
 from hudictl.formats.ranges import as_file, part
-from hudictl.table.log_writer import LogTarget, write_logs
-from hudictl.table.slices import StoredFile
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.logs.writer import LogTarget, write_logs
 from hudictl.table.table import Table, open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import drop
 from tests.interop import make_logs

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.metadata_table import (
+from hudictl.table.metadata.place import (
     delete_retired,
     metadata_partition_names,
     open_metadata_table,
@@ -14,7 +14,7 @@ from hudictl.table.metadata_table import (
     retire_metadata_table,
 )
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash.inject import copy
 from tests.helpers import NEVER, assert_listed, put
@@ -25,7 +25,7 @@ from tests.interop.make_indexes import ALONE, RECORD_INDEX
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
 from tests.interop.test_indexes import SKIP
 from tests.interop.test_services import BLOOM, INDEXER, assert_indexes_again
-from tests.state.test_orphans import LATER
+from tests.state.orphans.test_find import LATER
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
 

@@ -8,9 +8,9 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.reports.metadata_table import Difference, verify_listing
-from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata.listing import listing_table, read_listing
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.interop.judge import Judge
 from tests.interop.killed import MARKERS, WRITES, data_files, killed_write

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.state.metadata_undo import MetadataPlan, Mode
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.state.metadata.undo import MetadataPlan, Mode
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import Copy, plan
 from tests.interop import product

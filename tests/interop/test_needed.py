@@ -8,12 +8,12 @@ import pytest
 from hudictl.errors import Refused
 from hudictl.ops.guards.files import nothing_missing
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.needed import needed_files
-from hudictl.table.archive import archived_cleans
-from hudictl.table.commits import load_commits
-from hudictl.table.saved import NOTHING_SAVED
+from hudictl.state.files.needed import needed_files
+from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.archive import archived_cleans
+from hudictl.table.timeline.commits import load_commits
 from tests.interop.judge import RELEASES, Judge
 from tests.interop.product import ENGINE
 from tests.interop.scenarios import batch

@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.formats.rollback import decode_plan
-from hudictl.table.timeline import load_timeline, read_instant
+from hudictl.table.timeline.active import load_timeline, read_instant
 from tests import support
 from tests.interop.judge import JudgeError, s3a, start
 from tests.interop.lake import WAYS, Lake, check_restore

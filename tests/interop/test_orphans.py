@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.orphans import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import Finding
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.orphans.find import Orphan, find_orphans
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import copy

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.state.failed_writes import PendingWrite, pending_writes
-from hudictl.state.heartbeats import heartbeat_rows
+from hudictl.state.writers.failed_writes import PendingWrite, pending_writes
+from hudictl.state.writers.heartbeats import heartbeat_rows
 from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.clock import try_clock
-from hudictl.table.markers import marker_folders, read_markers
 from hudictl.table.table import open_table
+from hudictl.table.writers.markers import marker_folders, read_markers
 from tests import support
 from tests.helpers import HUDIS_OWN, put
 from tests.interop.judge import Judge, JudgeError

@@ -11,16 +11,16 @@ from hudictl.formats.file_names import data_path
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import Finding
 from hudictl.reports.table import describe_table
-from hudictl.state.services import service_files
+from hudictl.state.timeline.service_plans import service_files
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import Copy, drop, first_command
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import batch
+from tests.ops.clean_up.test_service import DAMAGES, broken_clean, left
 from tests.ops.rollback.test_harmful_clean import harmful, newest
-from tests.ops.rollback.test_service import DAMAGES, broken_clean, left
 
 pytestmark = pytest.mark.hudi
 

@@ -11,12 +11,12 @@ import pytest
 from hudictl.formats.clean import decode_plan
 from hudictl.formats.instants import CLEAN, State, comparable_action
 from hudictl.reports.why import why
-from hudictl.state.archive_due import archive_due, read_archivable
-from hudictl.state.services import service_groups, service_of
-from hudictl.state.services_due import Due
+from hudictl.state.services.due.archiving import archive_due, read_archivable
+from hudictl.state.services.due.counted import Due
+from hudictl.state.timeline.service_plans import service_groups, service_of
 from hudictl.table.settings import Settings
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline, read_instant
+from hudictl.table.timeline.active import load_timeline, read_instant
 from tests import support
 from tests.interop.judge import Judge, JudgeError
 

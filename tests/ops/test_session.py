@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Conflict
-from hudictl.ops import litter
-from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up import litter
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.session import Silent
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
     At,
@@ -30,7 +30,7 @@ from tests.ops.restore.test_leftovers import remnant
 from tests.ops.rollback.test_discard import discard
 from tests.ops.rollback.test_execute import newest
 from tests.ops.undo.test_untouched import arm
-from tests.state.test_orphans import between_commits, listed_orphan, orphan
+from tests.state.orphans.test_find import between_commits, listed_orphan, orphan
 
 EXECUTE = "hudictl.ops.{}.execute.{}"
 ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
@@ -190,7 +190,7 @@ def test_no_orphan_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -
     copy = unpack("v9", "cow_part")
     path = orphan(copy, between_commits(copy))
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    in_the_middle(monkeypatch, "hudictl.ops.orphans._with_slices", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.clean_up.orphans._with_slices", lambda: take_over(copy))
     stops(lambda: delete_orphans(session(copy.table), plan))
     assert path in copy.data()
 
@@ -199,7 +199,7 @@ def test_no_heartbeat_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch
     copy = unpack("v9", "cow_part")
     beat = put(copy.meta / ".heartbeat" / "20201121000000000")
     plan = litter.plan_heartbeat_deletion(session(copy.table), beat.name)
-    in_the_middle(monkeypatch, "hudictl.ops.litter.plan_heartbeat_deletion", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.clean_up.litter.plan_heartbeat_deletion", lambda: take_over(copy))
     stops(lambda: litter.delete_heartbeat(session(copy.table), plan))
     assert beat.exists()
 
@@ -209,6 +209,6 @@ def test_no_marker_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -
     target = copy.commits[-1]
     marker = put(copy.meta / ".temp" / target / "part-0" / f"a-0_0-1-1_{target}.parquet.marker.CREATE")
     plan = litter.plan_marker_deletion(session(copy.table), target)
-    in_the_middle(monkeypatch, "hudictl.ops.litter.plan_marker_deletion", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.clean_up.litter.plan_marker_deletion", lambda: take_over(copy))
     stops(lambda: litter.delete_markers(session(copy.table, Silent()), plan))
     assert marker.exists()

@@ -1,7 +1,7 @@
 """How a catalog is to be corrected, as text."""
 
 from hudictl.render.catalog import catalog_lines, catalog_text
-from hudictl.state.catalog import NO_GAP, SYNC_ALL, CatalogGap
+from hudictl.state.files.catalog import NO_GAP, SYNC_ALL, CatalogGap
 
 SYNCED = "UNSET TBLPROPERTIES IF EXISTS ('last_commit_time_sync', 'last_commit_completion_time_sync');"
 

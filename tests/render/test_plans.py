@@ -11,16 +11,16 @@ from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, Rest
 from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal
 from hudictl.render.json import plain
 from hudictl.render.plans import metadata_text, restore_lines
-from hudictl.state.metadata_fate import NO_METADATA_TABLE
-from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
-from hudictl.state.needed import Case
-from hudictl.state.partition import View
-from hudictl.state.weigh import Needed
-from hudictl.table.hashing_metadata import HashingFile
+from hudictl.state.files.changes import Needed
+from hudictl.state.files.needed import Case
+from hudictl.state.files.partition import View
+from hudictl.state.metadata.treatment import NO_METADATA_TABLE
+from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate
+from hudictl.table.files.hashing import HashingFile
+from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.files.slices import Committed, StoredFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.rules import rules_of
-from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.slices import Committed, StoredFile
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"

@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.properties import update_properties
 from tests import support
 from tests.fixtures import Unpack

@@ -11,7 +11,7 @@ from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, en
 from hudictl.formats.metadata_records import Listed
 from hudictl.reports import metadata_table as metadata_files
 from hudictl.reports.metadata_table import Difference, listed_files, listed_partitions, verify_listing
-from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata.listing import listing_table, read_listing
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, only_listed, put

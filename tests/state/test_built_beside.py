@@ -7,13 +7,13 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import time_plus_ms
-from hudictl.state.metadata_undo import Mode
+from hudictl.state.metadata.undo import Mode
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, metadata_timeline, put, restore, roll_back, rollback_of
 from tests.ops.restore.test_metadata_table import TO_INSTANT
 from tests.records import archive
-from tests.state.test_metadata_undo import first_logs, planned
+from tests.state.metadata.test_undo import first_logs, planned
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 NEW = pytest.mark.parametrize("version", ["v8", "v9"])

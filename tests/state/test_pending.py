@@ -6,7 +6,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.restore import RestorePlan
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import Condition, find_restores
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, pending_restore, rollback_plan

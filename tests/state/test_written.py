@@ -8,14 +8,14 @@ import pytest
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.state.facts import Facts, read_facts, read_signs
-from hudictl.state.needed import Outcome, judged
-from hudictl.state.places import known_partitions, partitions_of
-from hudictl.table.commits import LazyCommits, raise_unreadable
-from hudictl.table.saved import NOTHING_SAVED
+from hudictl.state.files.instant_files import known_partitions, partitions_of
+from hudictl.state.files.needed import Outcome, judged
+from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.table import open_table
+from hudictl.table.timeline.commits import LazyCommits, raise_unreadable
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy
-from tests.state.test_needed_records import SILENT, at, base, done, made, wrote
+from tests.state.files.test_needed_records import SILENT, at, base, done, made, wrote
 from tests.table.conftest import Small
 from tests.table.conftest import small as small
 

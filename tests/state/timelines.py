@@ -1,7 +1,7 @@
 """Timelines written down in a test: the core of table services is a pure function of them."""
 
 from hudictl.formats.instants import InstantFile, State, group_instants
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
 
 COMPLETES_AS = {"compaction": "commit", "clustering": "replacecommit"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.storage import Storage, open_storage
 from hudictl.table.locks.kinds import STORAGE_LOCK, StorageLock
-from hudictl.table.locks.storage_lock import LockObject
+from hudictl.table.locks.storage_based import LockObject
 from tests.storage.contract import SwapContract
 from tests.stores.server import Server
 

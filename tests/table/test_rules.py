@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.formats.releases import V0_15, V1_0, V1_2
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.rules import WRITABLE_VERSIONS, Rules, rules_of
 from tests.table.conftest import Small, put
 

@@ -35,11 +35,11 @@ class Saved:
 def kinds() -> "Mapping[Kind, Saved]":
     """The kinds of plans that can be applied."""
     from hudictl.ops import saved_plan
-    from hudictl.ops.metadata_drop import DropOptions
-    from hudictl.ops.orphans import OrphanOptions
+    from hudictl.ops.clean_up.orphans import OrphanOptions
+    from hudictl.ops.clean_up.service import ServiceOptions
+    from hudictl.ops.metadata.drop import DropOptions
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.rollback.plan import RollbackOptions
-    from hudictl.ops.rollback.service import ServiceOptions
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.ops.session import Kind
 

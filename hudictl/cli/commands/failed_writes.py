@@ -25,7 +25,7 @@ from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
-    from hudictl.state.failed_writes import PendingWrite
+    from hudictl.state.writers.failed_writes import PendingWrite
 
 # What eyes find in the reason, or in --output json.
 _HIDDEN = (
@@ -57,11 +57,11 @@ def list_(common: TableOptions, idle_ms: int) -> None:
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
     eager clean-up of failed writes (Hudi's default for a single writer).
     """
-    from hudictl.state.failed_writes import PendingWrite, pending_writes
-    from hudictl.state.stalled import find_stalled
-    from hudictl.state.unfinished import in_words
+    from hudictl.state.services.stalled import find_stalled
+    from hudictl.state.timeline.unfinished import in_words
+    from hudictl.state.writers.failed_writes import PendingWrite, pending_writes
     from hudictl.table.clock import clock_sentence, storage_now_ms, try_clock
-    from hudictl.table.timeline import load_timeline
+    from hudictl.table.timeline.active import load_timeline
 
     table = common.open()
     clock = try_clock(table.storage)
@@ -107,7 +107,7 @@ def clean(
     commit, is reported but not changed: exit code 3.
     """
     from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
-    from hudictl.state.unfinished import in_words
+    from hudictl.state.timeline.unfinished import in_words
     from hudictl.table.clock import try_clock
 
     with session(common, change) as opened:
@@ -141,6 +141,6 @@ def clean(
 
 
 def _in_words(row: "PendingWrite") -> str:
-    from hudictl.state.unfinished import in_words
+    from hudictl.state.timeline.unfinished import in_words
 
     return f"{row.instant}: {row.reason}" + (f"; {in_words(row.remedy)}" if row.remedy else "")

@@ -29,7 +29,7 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     """List file groups with their file slices: base file, log files, and the bytes that a compaction would read."""
     from hudictl.render.slices import compaction_lines
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
-    from hudictl.table.timeline import load_timeline
+    from hudictl.table.timeline.active import load_timeline
 
     table = common.open()
     timeline = load_timeline(table)

@@ -15,7 +15,7 @@ from hudictl.phrases import seconds
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
-    from hudictl.ops.litter import HeartbeatDeletion
+    from hudictl.ops.clean_up.litter import HeartbeatDeletion
     from hudictl.render.text import Console
 
 
@@ -34,7 +34,7 @@ def list_(common: TableOptions) -> None:
     clean-up of failed writes have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and
     compactions also have heartbeats.
     """
-    from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
+    from hudictl.state.writers.heartbeats import HeartbeatRow, heartbeat_rows
     from hudictl.table.beat_rule import ASSUMED_SENTENCE
     from hudictl.table.clock import clock_sentence, try_clock
 
@@ -57,10 +57,10 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
 
 
 def _delete_change(instant: str) -> "Change[HeartbeatDeletion, None]":
-    from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
+    from hudictl.ops.clean_up.litter import delete_heartbeat, plan_heartbeat_deletion
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.state.heartbeats import EXPIRED
+    from hudictl.state.writers.heartbeats import EXPIRED
 
     def said(plan: "HeartbeatDeletion") -> str:
         found = plan.heartbeat

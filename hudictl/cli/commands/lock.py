@@ -15,7 +15,7 @@ from hudictl.errors import UsageError
 from hudictl.phrases import span
 
 if TYPE_CHECKING:
-    from hudictl.ops.lock_break import LockBreak
+    from hudictl.ops.clean_up.lock_break import LockBreak
     from hudictl.render.text import Console
 
 _LEAST_MS = 60_000
@@ -80,7 +80,7 @@ def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) 
 
 
 def _break_change(dead_after: int | None) -> "Change[LockBreak, None]":
-    from hudictl.ops.lock_break import break_lock, plan_lock_break
+    from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
     from hudictl.render.text import print_lines
     from hudictl.table.locks.kinds import ItemLock
 

@@ -20,7 +20,7 @@ from hudictl.errors import UsageError
 if TYPE_CHECKING:
     from hudictl.render.text import Console
     from hudictl.reports.logs.blocks import BlockRow
-    from hudictl.table.log_reader import LogFile
+    from hudictl.table.logs.reader import LogFile
 
 
 @click.group(cls=StrictGroup)
@@ -61,7 +61,7 @@ def inspect(
     above it in the folder tree; this can be a metadata table. Log files of the archived timeline can also be inspected.
     """
     from hudictl.reports.logs.blocks import Selection, inspect_logs, select_logs
-    from hudictl.table.log_reader import find_logs
+    from hudictl.table.logs.reader import find_logs
 
     wanted = Selection(partition, file_id, instant)
     notes: list[str] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
     from hudictl.reports.logs.against_timeline import DefectRow
     from hudictl.reports.logs.verify import Verified
-    from hudictl.table.log_reader import LogFile
+    from hudictl.table.logs.reader import LogFile
 
 _FEW_BYTES = 32 * 1024 * 1024
 
@@ -39,7 +39,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     content that hudictl cannot decode although Hudi can.
     """
     from hudictl.reports.logs.verify import logs_of_table, verify_logs
-    from hudictl.table.log_reader import find_logs
+    from hudictl.table.logs.reader import find_logs
 
     notes: list[str] = []
     if paths:

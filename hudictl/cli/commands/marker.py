@@ -14,7 +14,7 @@ from hudictl.formats.layouts import MARKERS
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
-    from hudictl.ops.litter import MarkerDeletion
+    from hudictl.ops.clean_up.litter import MarkerDeletion
     from hudictl.render.text import Console
 
 
@@ -29,8 +29,8 @@ def marker() -> None:
 def list_(common: TableOptions, instant: str | None) -> None:
     """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
     from hudictl.reports.markers import MarkerRow, marker_rows
-    from hudictl.state.markers import MarkerFolderRow, marker_folder_rows
-    from hudictl.table.markers import marker_folders, read_markers
+    from hudictl.state.writers.markers import MarkerFolderRow, marker_folder_rows
+    from hudictl.table.writers.markers import marker_folders, read_markers
 
     table = common.open()
     if instant is None:
@@ -56,7 +56,7 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
 
 
 def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
-    from hudictl.ops.litter import delete_markers, plan_marker_deletion
+    from hudictl.ops.clean_up.litter import delete_markers, plan_marker_deletion
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines

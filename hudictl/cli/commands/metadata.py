@@ -25,7 +25,7 @@ from hudictl.errors import Findings, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from hudictl.ops.metadata_drop import DropOptions, DropPlan, DropResult
+    from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult
     from hudictl.render.text import Console
     from hudictl.table.table import Table
 
@@ -47,7 +47,7 @@ def files(common: TableOptions, partition: str | None) -> None:
     PARTITION is a partition path of the data table; use "." for a table without partitions.
     """
     from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
-    from hudictl.table.metadata_listing import listing_table, read_listing
+    from hudictl.table.metadata.listing import listing_table, read_listing
 
     table = common.open()
     used = listing_table(table)
@@ -103,7 +103,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, s
     """
     if sample is not None and not indexes:
         raise UsageError("--sample goes with --indexes")
-    from hudictl.table.metadata_listing import listing_table
+    from hudictl.table.metadata.listing import listing_table
 
     table = common.open()
     used = listing_table(table)
@@ -216,7 +216,7 @@ def drop(
     A record index is built by reading all keys: on a large table that write takes long. On table version 6 its drop is
     refused while a compaction is pending: Hudi could not build it again.
     """
-    from hudictl.ops.metadata_drop import DropOptions
+    from hudictl.ops.metadata.drop import DropOptions
 
     options = DropOptions(tuple(sorted(set(names))), idle_ms, accept_loss)
     run_change(drop_change("metadata drop", options), common, change, engine_options)
@@ -224,7 +224,7 @@ def drop(
 
 def drop_change(name: str, options: "DropOptions") -> "Change[DropPlan, DropResult]":
     """The metadata table, or the indexes, to drop."""
-    from hudictl.ops.metadata_drop import drop_metadata, plan_metadata_drop
+    from hudictl.ops.metadata.drop import drop_metadata, plan_metadata_drop
     from hudictl.phrases import count_of
     from hudictl.render.plans import dropped_text, print_drop_plan
     from hudictl.render.words import size

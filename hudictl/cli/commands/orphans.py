@@ -22,7 +22,7 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 
 if TYPE_CHECKING:
-    from hudictl.ops.orphans import OrphanOptions, OrphanPlan, OrphanResult
+    from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
 
 
 @click.group(cls=StrictGroup)
@@ -40,7 +40,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
     Files of pending writes are not orphans: see `hudictl failed-writes list`.
     """
     from hudictl.state.facts import read_facts, read_signs
-    from hudictl.state.orphans import OrphanRow, find_orphans
+    from hudictl.state.orphans.find import OrphanRow, find_orphans
 
     table = common.open()
     with shown("list files", common.progress) as progress:
@@ -76,7 +76,7 @@ def delete(
     If the metadata table lists some of them, they are taken out of it first. Then its indexes of keys are deleted, too:
     they may hold keys of these files.
     """
-    from hudictl.ops.orphans import OrphanOptions
+    from hudictl.ops.clean_up.orphans import OrphanOptions
 
     options = OrphanOptions(idle_ms, **asdict(keeping), paths=paths)
     run_change(delete_change("orphans delete", options), common, change, engine_options)
@@ -84,11 +84,11 @@ def delete(
 
 def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
-    from hudictl.ops.orphans import delete_orphans, plan_orphan_deletion
+    from hudictl.ops.clean_up.orphans import delete_orphans, plan_orphan_deletion
     from hudictl.phrases import count_of
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
-    from hudictl.state.metadata_undo import Mode
+    from hudictl.state.metadata.undo import Mode
 
     def left(plan: "OrphanPlan") -> str:
         return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why" if plan.left else ""

@@ -58,7 +58,7 @@ def resume(
     from hudictl.ops.restore.leftovers import plan_leftovers
     from hudictl.state.facts import read_signs
     from hudictl.state.pending import rollbacks_to_end
-    from hudictl.state.unfinished import in_words, rollback_unfinished
+    from hudictl.state.timeline.unfinished import in_words, rollback_unfinished
 
     idle_ms = how.pace.idle_ms
     if withdraw:
@@ -130,7 +130,7 @@ def _discard(
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
-    from hudictl.state.unfinished import rollback_unfinished
+    from hudictl.state.timeline.unfinished import rollback_unfinished
 
     with session(common, change, engine_options) as opened:
         unwanted = [rollback_unfinished(opened.table, signs, entry, idle_ms) for entry in pending.unwanted]

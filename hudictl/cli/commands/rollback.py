@@ -26,10 +26,10 @@ from hudictl.errors import Findings, Incomplete
 from hudictl.phrases import first_few
 
 if TYPE_CHECKING:
+    from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
     from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
     from hudictl.ops.rollback.run import RollbackResult
-    from hudictl.ops.rollback.service import ServiceOptions, ServiceRemoval
     from hudictl.table.table import Table
 
 
@@ -61,7 +61,7 @@ def rollback(
     A pending clean can be removed if its plan is unreadable or would delete required files. A pending indexing can be
     removed if it has not started in the metadata table.
     """
-    from hudictl.ops.rollback.service import ServiceOptions, is_service
+    from hudictl.ops.clean_up.service import ServiceOptions, is_service
 
     table = common.open(change.single_operator)
     if not keep_plan and is_service(table, instant):
@@ -82,9 +82,9 @@ def rollback_options(pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOpti
 
 def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
     """The rollback of an instant, or the rest of one that is pending."""
+    from hudictl.ops.metadata.keep import still_required
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.planning import done_already, plan_rollback
-    from hudictl.ops.undo.metadata import still_required
     from hudictl.render.plans import print_rollback_plan, rollback_verb
 
     def ended(table: "Table") -> str | None:
@@ -110,7 +110,7 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
 
 def service_change(name: str, target: str, options: "ServiceOptions") -> "Change[ServiceRemoval, ServiceRemoval]":
     """The removal of a pending clean, or of an indexing."""
-    from hudictl.ops.rollback.service import execute_service_removal, plan_service_removal, removed_already
+    from hudictl.ops.clean_up.service import execute_service_removal, plan_service_removal, removed_already
     from hudictl.render.plans import print_service_removal
 
     def ended(table: "Table") -> str | None:

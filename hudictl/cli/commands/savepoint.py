@@ -141,10 +141,10 @@ def show(
     from hudictl.phrases import count_of
     from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
-    from hudictl.state.dropped import ways_out
-    from hudictl.state.savepoints import find_savepoint
-    from hudictl.state.unfinished import in_words
-    from hudictl.table.timeline import load_timeline
+    from hudictl.state.files.savepoints import find_savepoint
+    from hudictl.state.timeline.dropped import ways_out
+    from hudictl.state.timeline.unfinished import in_words
+    from hudictl.table.timeline.active import load_timeline
 
     if deep and not verify:
         raise UsageError("--deep can only be used with --verify")

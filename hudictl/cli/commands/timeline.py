@@ -108,7 +108,7 @@ def _time(table: "Table", text: str, option: str) -> str:
     """The beginning of an instant time, in the table's zone, of a date, a time, or an age."""
     if re.fullmatch(r"\d+[smhd]", text):
         from hudictl.formats.instants import time_plus_ms
-        from hudictl.table.timeline import instant_now
+        from hudictl.table.timeline.active import instant_now
 
         days = text.endswith("d")
         return time_plus_ms(instant_now(table), -duration_ms(f"{int(text[:-1]) * 24}h" if days else text, option))

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from hudictl.errors import Refused
 from hudictl.phrases import first_few
-from hudictl.state.zone import compared_zone, zone_seen
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.state.timeline.zone import compared_zone, zone_seen
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, new_instant_time, refuse_future
+from hudictl.table.timeline.active import Timeline, load_timeline, new_instant_time, refuse_future
 
 
 def writers_zone(table: Table, timeline: Timeline) -> None:

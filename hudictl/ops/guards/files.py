@@ -8,16 +8,16 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, Instant
 from hudictl.phrases import command_of, count_of, first_few, quoted
-from hudictl.state.bootstrap import SOURCE_ELSEWHERE, rowless_files
-from hudictl.state.borrowed import Borrowed
-from hudictl.state.contents import damaged_contents
 from hudictl.state.facts import Facts
-from hudictl.state.lost_end import find_lost_end
-from hudictl.state.needed import UPGRADE_FIRST, Case, Outcome
-from hudictl.state.orphans import find_orphans
-from hudictl.state.places import partitions_in_tables
-from hudictl.state.unread import archived_later, unread
-from hudictl.table.slices import Group
+from hudictl.state.files.bootstrap import SOURCE_ELSEWHERE, rowless_files
+from hudictl.state.files.borrowed import Borrowed
+from hudictl.state.files.contents import damaged_contents
+from hudictl.state.files.instant_files import partitions_in_tables
+from hudictl.state.files.needed import UPGRADE_FIRST, Case, Outcome
+from hudictl.state.orphans.find import find_orphans
+from hudictl.state.orphans.lost_end import find_lost_end
+from hudictl.state.timeline.unread import archived_later, unread
+from hudictl.table.files.slices import Group
 from hudictl.table.table import Table
 
 CHOOSE_LATER = "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant"

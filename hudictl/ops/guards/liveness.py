@@ -5,16 +5,16 @@ from collections.abc import Collection, Iterable
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, Instant
 from hudictl.phrases import seconds
-from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
 from hudictl.state.pending import is_own
-from hudictl.state.unfinished import restore_quiet_ms
-from hudictl.state.writers import find_traces, read_marked
+from hudictl.state.timeline.clean_plans import pending_cleans
+from hudictl.state.timeline.unfinished import restore_quiet_ms
+from hudictl.state.writers.activity import find_traces, read_marked
 from hudictl.table.beat_rule import HOW_TO_SAY
+from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.config import Locking, lock_config
 from hudictl.table.locks.kinds import PREFIX, STORAGE, FileLock, StorageLock, works_in_storage
 from hudictl.table.locks.sign import LockSign
-from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 
 

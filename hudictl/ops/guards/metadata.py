@@ -8,13 +8,13 @@ from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
 from hudictl.phrases import command_of, count_of, first_few, quoted, seconds
 from hudictl.state.facts import Facts
-from hudictl.state.indexes import is_index_name
-from hudictl.state.metadata_gap import Gap
-from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.table.choose import is_empty
-from hudictl.table.metadata_listing import FILES
+from hudictl.state.metadata.gap import Gap
+from hudictl.state.metadata.indexes import is_index_name
+from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.table.files.choose import is_empty
+from hudictl.table.metadata.listing import FILES
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
 
 ALL = "all"
 """Stands for all indexes."""

@@ -6,15 +6,15 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.state.ahead import is_ahead
 from hudictl.state.facts import Facts, Signs
-from hudictl.state.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
-from hudictl.state.services import logs_of_later_writes, service_groups, service_of
-from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
+from hudictl.state.timeline.ahead import is_ahead
+from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
+from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
+from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.beat_rule import HOW_TO_SAY
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
 
 
 def no_restore(table: Table, signs: Signs) -> None:

@@ -7,13 +7,13 @@ from hudictl.formats.instants import BOOTSTRAPS, PENDING_ONLY, WRITE_ACTIONS, In
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Signs
+from hudictl.state.files.savepoints import is_protection, read_savepoint_head
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
-from hudictl.state.savepoints import is_protection, read_savepoint_head
-from hudictl.state.targets import BOOTSTRAP_AGAIN
-from hudictl.state.unfinished import way_out_of_rollback
-from hudictl.table.archive import archived_writes_after
+from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
+from hudictl.state.timeline.unfinished import way_out_of_rollback
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, empty_commits
+from hudictl.table.timeline.active import Timeline, empty_commits
+from hudictl.table.timeline.archive import archived_writes_after
 
 
 def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:

@@ -11,7 +11,7 @@ from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.undo.instants import rollback_result
 from hudictl.storage import read_whole
 from hudictl.table.table import Table
-from hudictl.table.timeline import completion_now, create_instant_file, load_timeline
+from hudictl.table.timeline.active import completion_now, create_instant_file, load_timeline
 from hudictl.workers import BlockFile
 
 _STAGED = "restore-"

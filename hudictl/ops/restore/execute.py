@@ -11,24 +11,7 @@ from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
-from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
-from hudictl.ops.restore.plan import RestorePlan, encode_plan
-from hudictl.ops.restore.protection import end_protection, protect_target
-from hudictl.ops.restore.scope import check_signs
-from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Kind, Monitor, Session, changing
-from hudictl.ops.undo import instants
-from hudictl.ops.undo.backup import back_up_instants, drop_backup
-from hudictl.ops.undo.files import (
-    delete_files,
-    elapsed_ms,
-    end_open_writes,
-    remove_traces,
-    wait_for_queries,
-    write_blocks,
-)
-from hudictl.ops.undo.hashing import verify_hashing
-from hudictl.ops.undo.metadata import (
+from hudictl.ops.metadata.keep import (
     another_begun,
     begin_keeping,
     forget_ended,
@@ -39,27 +22,44 @@ from hudictl.ops.undo.metadata import (
     unchanged,
     use_again,
 )
+from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
+from hudictl.ops.restore.plan import RestorePlan, encode_plan
+from hudictl.ops.restore.protection import end_protection, protect_target
+from hudictl.ops.restore.scope import check_signs
+from hudictl.ops.restore.verify import verify_timeline
+from hudictl.ops.session import Kind, Monitor, Session, changing
+from hudictl.ops.undo import instants
+from hudictl.ops.undo.backup import back_up_instants, drop_backup
+from hudictl.ops.undo.execute import (
+    delete_files,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+    write_blocks,
+)
+from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
-from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import read_signs
-from hudictl.state.metadata_record import KeptMetadata
-from hudictl.state.metadata_undo import Mode
-from hudictl.state.needed import cleans_in_the_way
+from hudictl.state.files.catalog import NO_GAP, CatalogGap
+from hudictl.state.files.needed import cleans_in_the_way
+from hudictl.state.metadata.record import KeptMetadata
+from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import restores_to
-from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
-from hudictl.table.heartbeats import beating
+from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired
+from hudictl.table.metadata.place import delete_retired
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
+from hudictl.table.timeline.active import (
     create_instant_file,
     delete_instant,
     drop_empty_result,
     load_timeline,
 )
+from hudictl.table.writers.heartbeats import beating
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
 from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.undo.plan import Removal
-from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
-from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.state.needed import Outcome
+from hudictl.state.files.needed import Outcome
+from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.table import Table
 
 

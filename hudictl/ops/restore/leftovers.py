@@ -7,19 +7,19 @@ from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.ops.guards import liveness
+from hudictl.ops.metadata.keep import forget_kept
 from hudictl.ops.session import Begun, Kind, Session, changing
-from hudictl.ops.undo.metadata import forget_kept
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.left_manifests import left_manifests, readable_metadata_table
-from hudictl.state.metadata_record import left_aside
-from hudictl.state.savepoints import is_protection, read_savepoint_head
+from hudictl.state.files.savepoints import is_protection, read_savepoint_head
+from hudictl.state.metadata.record import left_aside
+from hudictl.state.services.left_manifests import left_manifests, readable_metadata_table
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import properties_in_use
+from hudictl.table.metadata.place import properties_in_use
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
+from hudictl.table.timeline.active import Timeline, delete_instant_files, instant_now, load_timeline
 
 
 @dataclass(frozen=True)

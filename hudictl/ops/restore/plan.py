@@ -21,12 +21,12 @@ from hudictl.ops.undo.plan import (
     block_rows,
     file_rows,
 )
-from hudictl.state.catalog import NO_GAP, CatalogGap
-from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.state.needed import Case
-from hudictl.state.weigh import Needed
-from hudictl.state.writers import DEFAULT_IDLE_MS
-from hudictl.table.hashing_metadata import HashingFile
+from hudictl.state.files.catalog import NO_GAP, CatalogGap
+from hudictl.state.files.changes import Needed
+from hudictl.state.files.needed import Case
+from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.state.writers.activity import DEFAULT_IDLE_MS
+from hudictl.table.files.hashing import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
 

@@ -12,40 +12,41 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as rollback_guards
+from hudictl.ops.metadata.keep import still_kept, unrecorded
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.metadata import still_kept, unrecorded
 from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_rows, marked_logs
-from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.planning import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.phrases import first_few
-from hudictl.state.ahead import is_ahead
-from hudictl.state.borrowed import borrowed_logs
-from hudictl.state.catalog import catalog_gap
-from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.later import later_savepoints, overlapping
-from hudictl.state.metadata_fate import metadata_fate, unchanged
-from hudictl.state.metadata_gap import metadata_gap, read_known
-from hudictl.state.metadata_record import read_kept
-from hudictl.state.metadata_undo import KEPT, MetadataPlan, given_up
-from hudictl.state.needed import Case, Outcome, judged
+from hudictl.state.files.borrowed import borrowed_logs
+from hudictl.state.files.catalog import catalog_gap
+from hudictl.state.files.instant_files import partitions_of
+from hudictl.state.files.needed import Case, Outcome, judged
+from hudictl.state.files.savepoint_files import needed_names
+from hudictl.state.files.savepoints import is_protection
+from hudictl.state.metadata.gap import metadata_gap
+from hudictl.state.metadata.record import read_kept
+from hudictl.state.metadata.treatment import metadata_fate, unchanged
+from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
-from hudictl.state.places import partitions_of
-from hudictl.state.protection import needed_names
-from hudictl.state.savepoints import is_protection
-from hudictl.state.targets import find_commit
+from hudictl.state.timeline.ahead import is_ahead
+from hudictl.state.timeline.clean_plans import pending_cleans
+from hudictl.state.timeline.removed import later_savepoints, overlapping
+from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import writable_table
-from hudictl.table.commits import Commits
-from hudictl.table.hashing_metadata import hashing_files
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.files.hashing import hashing_files
+from hudictl.table.metadata.listing import read_known
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
+from hudictl.table.timeline.commits import Commits
 
 _WAY_OUT = (
     "if no file was deleted yet, `hudictl resume --withdraw` withdraws the restore; `hudictl resume --accept-loss` "

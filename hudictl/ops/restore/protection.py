@@ -7,9 +7,15 @@ from hudictl.formats import savepoint
 from hudictl.formats.instants import CLEAN, SAVEPOINT, State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.plan import RestorePlan
-from hudictl.state.savepoints import PROTECTION_COMMENT, is_protection
+from hudictl.state.files.savepoints import PROTECTION_COMMENT, is_protection
 from hudictl.table.table import Table
-from hudictl.table.timeline import completion_now, create_instant_file, delete_instant, load_timeline, read_instant
+from hudictl.table.timeline.active import (
+    completion_now,
+    create_instant_file,
+    delete_instant,
+    load_timeline,
+    read_instant,
+)
 
 
 def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:

@@ -10,19 +10,19 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs
-from hudictl.state.later import (
+from hudictl.state.files.savepoints import Saved, find_saved, read_saved
+from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
+from hudictl.state.timeline.removed import (
     COMPLETION,
     REQUESTED,
     instants_after,
     own_rule,
     ways_to,
 )
-from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
-from hudictl.state.savepoints import Saved, find_saved, read_saved
-from hudictl.state.targets import find_commit
+from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline
+from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.operations import read_operation
-from hudictl.table.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.table import Table
 
 

@@ -6,18 +6,18 @@ from contextlib import suppress
 from hudictl.errors import Incomplete, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
+from hudictl.ops.metadata.keep import still_required
 from hudictl.ops.restore.plan import RestorePlan
-from hudictl.ops.undo.metadata import still_required
 from hudictl.phrases import first_few
-from hudictl.state.left_manifests import readable_metadata_table
-from hudictl.state.metadata_undo import KEPT
-from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_listing import FILES
-from hudictl.table.metadata_table import metadata_partition_names, metadata_table_in_use
+from hudictl.state.metadata.undo import KEPT
+from hudictl.state.services.left_manifests import readable_metadata_table
+from hudictl.table.metadata.listing import FILES
+from hudictl.table.metadata.place import metadata_partition_names, metadata_table_in_use
 from hudictl.table.operations import Operation, read_operation
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.writers.markers import marker_folders
 
 
 def verify_timeline(

@@ -10,27 +10,27 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.ops.guards import liveness
+from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.restore.completion import drop_staged
 from hudictl.ops.restore.protection import end_protection
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
-from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.phrases import quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.metadata_record import read_kept
-from hudictl.state.metadata_undo import Mode
+from hudictl.state.metadata.record import read_kept
+from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.hashing_metadata import hashing_files
+from hudictl.table.files.hashing import hashing_files
+from hudictl.table.files.sweep import other_table, values
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired, metadata_table_in_use
+from hudictl.table.metadata.place import delete_retired, metadata_table_in_use
 from hudictl.table.operations import read_operation
-from hudictl.table.sweep import other_table, values
 from hudictl.table.table import Table
-from hudictl.table.timeline import delete_instant, instant_now, load_timeline
+from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
 
 
 @dataclass(frozen=True)

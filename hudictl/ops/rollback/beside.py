@@ -3,10 +3,10 @@
 from hudictl.errors import Conflict
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards.rollback import metadata_table_can_go
+from hudictl.ops.metadata.keep import another_made
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.undo.metadata import another_made
 from hudictl.state.facts import Signs
-from hudictl.state.metadata_record import KeptMetadata
+from hudictl.state.metadata.record import KeptMetadata
 from hudictl.table.table import Table
 
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import clock, liveness
+from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.session import Begun, Kind, Session, changing
-from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
-from hudictl.state.metadata_record import read_kept
+from hudictl.state.metadata.record import read_kept
 from hudictl.state.pending import PendingRollback, rollbacks_to_end
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline import Timeline, delete_instant, instant_now
+from hudictl.table.timeline.active import Timeline, delete_instant, instant_now
 
 
 @dataclass(frozen=True)

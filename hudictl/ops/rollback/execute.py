@@ -17,26 +17,7 @@ from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
-from hudictl.ops.rollback.beside import no_new_metadata_table
-from hudictl.ops.rollback.metadata import roll_back_metadata
-from hudictl.ops.rollback.metadata_plan import set_aside_by
-from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
-from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
-from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
-from hudictl.ops.rollback.run import One, RollbackResult, Run
-from hudictl.ops.session import Kind, Session, changing_all
-from hudictl.ops.undo import instants
-from hudictl.ops.undo.backup import back_up_instants
-from hudictl.ops.undo.files import (
-    delete_files,
-    elapsed_ms,
-    end_open_writes,
-    remove_traces,
-    wait_for_queries,
-    write_blocks,
-)
-from hudictl.ops.undo.hashing import verify_hashing
-from hudictl.ops.undo.metadata import (
+from hudictl.ops.metadata.keep import (
     MetadataOutcome,
     another_made,
     begin_keeping,
@@ -47,29 +28,48 @@ from hudictl.ops.undo.metadata import (
     unchanged,
     use_again,
 )
+from hudictl.ops.rollback.beside import no_new_metadata_table
+from hudictl.ops.rollback.metadata import roll_back_metadata
+from hudictl.ops.rollback.metadata_plan import set_aside_by
+from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
+from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
+from hudictl.ops.rollback.run import One, RollbackResult, Run
+from hudictl.ops.session import Kind, Session, changing_all
+from hudictl.ops.undo import instants
+from hudictl.ops.undo.backup import back_up_instants
+from hudictl.ops.undo.execute import (
+    delete_files,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+    write_blocks,
+)
+from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.needed import cleans_in_the_way
-from hudictl.state.writers import last_sign_ms, may_be_writing
-from hudictl.table.beat import BEAT_SECONDS
+from hudictl.state.files.needed import cleans_in_the_way
+from hudictl.state.writers.activity import last_sign_ms, may_be_writing
 from hudictl.table.clock import StorageClock, measure_clock
-from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
-from hudictl.table.heartbeats import beating
+from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
+from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_aside import is_aside
-from hudictl.table.metadata_table import delete_retired, delete_retired_indexes, retire_indexes
+from hudictl.table.metadata.aside import is_aside
+from hudictl.table.metadata.place import delete_retired, delete_retired_indexes, retire_indexes
 from hudictl.table.properties import recover_properties
-from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
+from hudictl.table.timeline.active import (
     Timeline,
     create_instant_file,
     delete_instant,
     drop_empty_result,
     load_timeline,
 )
+from hudictl.table.writers.beat import BEAT_SECONDS
+from hudictl.table.writers.heartbeats import beating
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:

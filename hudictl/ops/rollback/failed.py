@@ -11,11 +11,11 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
-from hudictl.state.lost_plans import has_lost_plan
 from hudictl.state.pending import Condition
-from hudictl.state.unfinished import Unfinished, find_unfinished
+from hudictl.state.timeline.lost_plans import has_lost_plan
+from hudictl.state.timeline.unfinished import Unfinished, find_unfinished
 from hudictl.state.writable import writable_table
+from hudictl.state.writers.failed_writes import FAILED, PendingWrite, pending_writes
 from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import StorageClock
 

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.undo.plan import Removal
-from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
-from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.state.needed import Outcome
+from hudictl.state.files.needed import Outcome
+from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.table import Table
 
 

@@ -10,12 +10,12 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
 from hudictl.ops.rollback.metadata import metadata_step
 from hudictl.ops.rollback.plan import MetadataStep
-from hudictl.state.indexes import later_indexes
-from hudictl.table.metadata_listing import FILES
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.state.metadata.indexes import later_indexes
+from hudictl.table.metadata.listing import FILES
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 
 def metadata_in_place(

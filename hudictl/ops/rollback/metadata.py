@@ -15,12 +15,11 @@ from hudictl.formats.layouts import META
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.ops.undo import instants
-from hudictl.ops.undo.files import remove_traces
-from hudictl.table.commits import read_commit
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.ops.undo.execute import remove_traces
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
+from hudictl.table.timeline.active import (
     Timeline,
     completion_now,
     create_instant_file,
@@ -29,6 +28,7 @@ from hudictl.table.timeline import (
     load_timeline,
     pending_rollbacks,
 )
+from hudictl.table.timeline.commits import read_commit
 
 
 def metadata_step(

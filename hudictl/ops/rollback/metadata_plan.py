@@ -5,22 +5,22 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from hudictl.formats.instants import WRITE_ACTIONS, Instant
+from hudictl.ops.metadata.keep import still_kept, unrecorded
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata import has_nothing_of
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
-from hudictl.ops.undo.metadata import still_kept, unrecorded
 from hudictl.ops.undo.plan import DELETE, asked_to_delete
 from hudictl.state.facts import Facts
-from hudictl.state.metadata_facts import list_files
-from hudictl.state.metadata_fate import NO_METADATA_TABLE, metadata_fate
-from hudictl.state.metadata_record import KeptMetadata
-from hudictl.state.metadata_undo import KEPT, MetadataPlan, Mode, PartitionFate
-from hudictl.state.needed import Outcome
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.state.files.needed import Outcome
+from hudictl.state.metadata.facts import list_files
+from hudictl.state.metadata.record import KeptMetadata
+from hudictl.state.metadata.treatment import NO_METADATA_TABLE, metadata_fate
+from hudictl.state.metadata.undo import KEPT, MetadataPlan, Mode, PartitionFate
+from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.operations import read_operation
-from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)

@@ -16,33 +16,34 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata_plan import treat_metadata_table
-from hudictl.ops.rollback.places import partitions_to_list, takes_metadata_table
+from hudictl.ops.rollback.partitions import partitions_to_list, takes_metadata_table
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
 from hudictl.ops.undo.plan import DELETE, BlockTarget, Removal, kept_rows
-from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.planning import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
-from hudictl.state.borrowed import borrowed_logs
-from hudictl.state.catalog import catalog_gap
-from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.lost_plans import has_lost_plan
-from hudictl.state.metadata_gap import metadata_gap, read_known
-from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.places import partitions_of
-from hudictl.state.targets import find_target
+from hudictl.state.files.borrowed import borrowed_logs
+from hudictl.state.files.catalog import catalog_gap
+from hudictl.state.files.instant_files import partitions_of
+from hudictl.state.files.needed import Case, Outcome, judged
+from hudictl.state.metadata.gap import metadata_gap
+from hudictl.state.timeline.clean_plans import pending_cleans
+from hudictl.state.timeline.lost_plans import has_lost_plan
+from hudictl.state.timeline.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
-from hudictl.table.commits import Commits
-from hudictl.table.hashing_metadata import hashing_files
-from hudictl.table.markers import look_at_markers
-from hudictl.table.metadata_table import NOT_ASKED, Known, metadata_table_in_use
+from hudictl.state.writers.activity import at_work_beside, last_sign_ms, may_be_writing
+from hudictl.table.files.hashing import hashing_files
+from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.metadata.listing import read_known
+from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import read_operation
-from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
+from hudictl.table.timeline.active import load_timeline, pending_rollbacks, read_instant
+from hudictl.table.timeline.commits import Commits
+from hudictl.table.writers.markers import look_at_markers
 
 Stored = tuple[Instant, StoredPlan]
 _WAY_OUT = "if its pending rollback has changed nothing, `hudictl resume --discard-rollbacks` discards it"

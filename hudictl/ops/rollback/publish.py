@@ -9,11 +9,10 @@ from hudictl.formats.plans import encode_compaction_plan
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import One, Run
 from hudictl.ops.undo.backup import drop_backup
-from hudictl.ops.undo.files import remove_traces
-from hudictl.state.lost_plans import has_lost_plan
-from hudictl.table.markers import marker_folders
+from hudictl.ops.undo.execute import remove_traces
+from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
+from hudictl.table.timeline.active import (
     Timeline,
     completion_now,
     create_instant_file,
@@ -22,6 +21,7 @@ from hudictl.table.timeline import (
     load_timeline,
     replace_request,
 )
+from hudictl.table.writers.markers import marker_folders
 
 
 def check_own(one: One, timeline: Timeline) -> None:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Monitor, Session
-from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import Signs
-from hudictl.state.metadata_record import KeptMetadata
+from hudictl.state.files.catalog import NO_GAP, CatalogGap
+from hudictl.state.metadata.record import KeptMetadata
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
 

@@ -12,31 +12,31 @@ from hudictl.errors import HudictlError
 from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
-from hudictl.ops.rollback.places import partitions_to_list
+from hudictl.ops.rollback.partitions import partitions_to_list
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_files
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
 from hudictl.ops.undo.plan import KEEP, kept_rows
-from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.planning import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
-from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.metadata_fate import unchanged
-from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.places import partitions_of
-from hudictl.state.services import service_of
+from hudictl.state.files.borrowed import borrowed_logs
+from hudictl.state.files.instant_files import partitions_of
+from hudictl.state.files.needed import Case, Outcome, judged
+from hudictl.state.metadata.treatment import unchanged
+from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.writable import writable_table
-from hudictl.state.writers import last_sign_ms, may_be_writing
-from hudictl.table.commits import Commits
-from hudictl.table.hashing_metadata import hashing_files
-from hudictl.table.markers import look_at_markers
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
-from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.slices import StoredFile
+from hudictl.state.writers.activity import last_sign_ms, may_be_writing
+from hudictl.table.files.hashing import hashing_files
+from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import instant_now, load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import instant_now, load_timeline, pending_rollbacks
+from hudictl.table.timeline.commits import Commits
+from hudictl.table.writers.markers import look_at_markers
 
 
 def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions]]) -> tuple[RollbackPlan, ...]:

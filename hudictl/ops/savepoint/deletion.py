@@ -10,10 +10,10 @@ from hudictl.ops.savepoint.fingerprint import deletion_fingerprint
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointReport
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.savepoints import find_savepoint
+from hudictl.state.files.savepoints import find_savepoint
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline import delete_instant, instant_now, read_instant
+from hudictl.table.timeline.active import delete_instant, instant_now, read_instant
 
 
 def plan_deletion(session: Session, instant: str) -> SavepointDeletion:

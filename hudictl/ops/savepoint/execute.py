@@ -12,11 +12,11 @@ from hudictl.ops.savepoint.plan import SavepointPlan, SavepointReport
 from hudictl.ops.savepoint.planning import check_signs
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import read_signs
-from hudictl.state.targets import find_commit
+from hudictl.state.timeline.targets import find_commit
+from hudictl.table.files.sweep import sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
-from hudictl.table.sweep import sweep
-from hudictl.table.timeline import (
+from hudictl.table.timeline.active import (
     completion_now,
     create_instant_file,
     delete_instant,

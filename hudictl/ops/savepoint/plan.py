@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 
 

@@ -14,22 +14,22 @@ from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
 from hudictl.phrases import count_of, first_few, seconds
-from hudictl.state.ahead import commits_ahead
-from hudictl.state.cleans import last_commit_retained, pending_cleans
-from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.later import ways_to
-from hudictl.state.metadata_gap import read_known
-from hudictl.state.needed import Outcome
-from hudictl.state.protection import Way, possible_way, savepoint_map, unprotected, ways_back
-from hudictl.state.savepoints import find_savepoint, is_protection
-from hudictl.state.targets import find_commit
-from hudictl.state.unfinished import in_words, rollback_of, way_out_of_restore
+from hudictl.state.files.needed import Outcome
+from hudictl.state.files.savepoint_files import Way, possible_way, savepoint_map, unprotected, ways_back
+from hudictl.state.files.savepoints import find_savepoint, is_protection
+from hudictl.state.timeline.ahead import commits_ahead
+from hudictl.state.timeline.clean_plans import last_commit_retained, pending_cleans
+from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
+from hudictl.state.timeline.removed import ways_to
+from hudictl.state.timeline.targets import find_commit
+from hudictl.state.timeline.unfinished import in_words, rollback_of, way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import at_work
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.saved import NOTHING_SAVED, kept_saved
-from hudictl.table.timeline import Timeline
+from hudictl.state.writers.activity import at_work
+from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
+from hudictl.table.metadata.listing import read_known
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import Timeline
 
 
 def plan_savepoint(session: Session, instant: str | None, options: SavepointOptions | None = None) -> SavepointPlan:

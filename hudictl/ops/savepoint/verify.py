@@ -6,14 +6,14 @@ from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
-from hudictl.state.dropped import dropped_partitions, told_dropped
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.metadata_gap import read_known
-from hudictl.state.protection import unprotected, ways_back
-from hudictl.state.savepoints import find_saved
-from hudictl.state.targets import find_commit
-from hudictl.table.saved import SavedFiles
-from hudictl.table.timeline import load_timeline
+from hudictl.state.files.savepoint_files import unprotected, ways_back
+from hudictl.state.files.savepoints import find_saved
+from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
+from hudictl.state.timeline.targets import find_commit
+from hudictl.table.files.saved import SavedFiles
+from hudictl.table.metadata.listing import read_known
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)

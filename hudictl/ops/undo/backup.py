@@ -11,7 +11,7 @@ from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage import delete_all, entries_of, read_whole
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, read_instant
+from hudictl.table.timeline.active import create_instant_file, read_instant
 
 
 def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: bool) -> None:

@@ -9,11 +9,11 @@ from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, MarkedSlice
 from hudictl.state.facts import Facts
-from hudictl.table.choose import scan_partition
-from hudictl.table.file_view import pending_compactions
-from hudictl.table.markers import read_markers
-from hudictl.table.slices import Group, StoredFile
-from hudictl.table.sweep import Sweep
+from hudictl.table.files.choose import scan_partition
+from hudictl.table.files.slices import Group, StoredFile
+from hudictl.table.files.sweep import Sweep
+from hudictl.table.files.view import pending_compactions
+from hudictl.table.writers.markers import read_markers
 
 SliceKey = tuple[str, str, str]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from hudictl.errors import Incomplete
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import first_few
-from hudictl.table.hashing_metadata import HashingFile, hashing_files
+from hudictl.table.files.hashing import HashingFile, hashing_files
 
 
 def verify_hashing(session: Session, times: Collection[str], kind: Kind) -> None:

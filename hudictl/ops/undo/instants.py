@@ -13,9 +13,9 @@ from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage import read_whole
-from hudictl.table.file_view import metafile_path
+from hudictl.table.files.view import metafile_path
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now
+from hudictl.table.timeline.active import create_instant_file, delete_instant_files, instant_now
 from hudictl.workers import BlockFile
 
 _LONGEST_WAIT_MS = 60_000

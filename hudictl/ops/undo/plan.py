@@ -7,7 +7,7 @@ from functools import cached_property
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.storage import Storage
-from hudictl.table.slices import StoredFile
+from hudictl.table.files.slices import StoredFile
 from hudictl.workers import BlockTask
 
 KEEP, DELETE = "keep", "delete"

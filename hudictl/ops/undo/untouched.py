@@ -10,7 +10,7 @@ from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
 from hudictl.state.pending import PendingRollback
-from hudictl.table.sweep import values
+from hudictl.table.files.sweep import values
 
 
 def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:

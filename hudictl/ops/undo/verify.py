@@ -11,10 +11,10 @@ from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
 from hudictl.ops.undo.plan import KeptRow, MarkedSlice, Removal, block_tasks
 from hudictl.phrases import first_few
-from hudictl.state.needed import Case, Outcome, outcome_of, weigh_table
-from hudictl.state.weigh import Future, Needed
-from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import Sweep, sweep, values
+from hudictl.state.files.changes import Future, Needed
+from hudictl.state.files.needed import Case, Outcome, outcome_of, weigh_table
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import Sweep, sweep, values
 
 
 def refuse_wrong_outcome(

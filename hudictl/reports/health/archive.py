@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
-from hudictl.state.left_manifests import left_manifests
-from hudictl.state.unfinished import RESUME
-from hudictl.state.unread import archived_later
-from hudictl.state.unread import unread as find_unread
-from hudictl.table.archive import torn_logs
+from hudictl.state.services.left_manifests import left_manifests
+from hudictl.state.timeline.unfinished import RESUME
+from hudictl.state.timeline.unread import archived_later
+from hudictl.state.timeline.unread import unread as find_unread
+from hudictl.table.timeline.archive import torn_logs
 
 
 def torn_end(look: Look) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from itertools import chain
 from hudictl.formats.base_files import has_known_end
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look
 from hudictl.reports.health.partition import wrong_ends
-from hudictl.table.file_view import committed_without
+from hudictl.table.files.view import committed_without
 
 
 def ends(look: Look) -> Iterator[Finding]:

@@ -9,23 +9,23 @@ from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
 from hudictl.reports.health.partition import count_logs
-from hudictl.state.archive_due import (
+from hudictl.state.facts import Facts
+from hudictl.state.files.savepoints import savepointed_names
+from hudictl.state.services.blocks import with_remedies
+from hudictl.state.services.due.archiving import (
     archive_due,
     archive_thresholds,
     deltas_since_compaction,
     metadata_waits_for,
     read_archivable,
 )
-from hudictl.state.blocks import with_remedies
-from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
-from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
-from hudictl.state.facts import Facts
-from hudictl.state.overdue import Kept, overdue
-from hudictl.state.savepoints import savepointed_names
-from hudictl.state.services_due import METADATA, SAVEPOINT, Block, Due, completed_commits, read_last_clean
-from hudictl.state.unfinished import Way
+from hudictl.state.services.due.cleaning import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
+from hudictl.state.services.due.compaction import Compactable, compaction_due, compaction_thresholds
+from hudictl.state.services.due.counted import METADATA, SAVEPOINT, Block, Due, completed_commits, read_last_clean
+from hudictl.state.services.overdue import Kept, overdue
+from hudictl.state.timeline.unfinished import Way
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
-from hudictl.table.timeline import instant_now, load_timeline
+from hudictl.table.timeline.active import instant_now, load_timeline
 
 HUGE_PLAN_BYTES = 32 * 1024 * 1024
 """Every reader and writer loads pending plans into memory."""

@@ -8,19 +8,19 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, unreadable
-from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Signs, read_facts, read_signs
-from hudictl.state.metadata_gap import read_known
-from hudictl.state.savepoints import readable_partitions
-from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
+from hudictl.state.files.savepoints import readable_partitions
+from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
+from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.writable import writable_table
-from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import find_locks
-from hudictl.table.metadata_table import Known
+from hudictl.table.metadata.listing import read_known
+from hudictl.table.metadata.place import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.writers.heartbeats import list_heartbeats
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from hudictl.formats.file_names import data_path
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
 from hudictl.reports.health.partition import Differences, differences
-from hudictl.table.file_view import committed_without
-from hudictl.table.timeline import empty_commits
+from hudictl.table.files.view import committed_without
+from hudictl.table.timeline.active import empty_commits
 
 
 def without_content(look: Look) -> Iterator[Finding]:

@@ -21,16 +21,16 @@ from hudictl.reports.health import (
 )
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped
 from hudictl.reports.health.names import NAMES
-from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST
-from hudictl.state.failed_writes import FAILED_WRITE
-from hudictl.state.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
-from hudictl.state.unfinished import (
+from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST
+from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
+from hudictl.state.timeline.unfinished import (
     ARMED_ROLLBACK,
     PENDING_RESTORE,
     PENDING_ROLLBACK,
     RESTORE_WITHOUT_PLAN,
     ROLLBACK_REMNANT,
 )
+from hudictl.state.writers.failed_writes import FAILED_WRITE
 
 Family = Callable[[Look], Iterator[Finding | Skipped]]
 FAMILIES: Mapping[Family, tuple[str, ...]] = {

@@ -13,24 +13,24 @@ from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
-from hudictl.state.asked_files import foreign_files, read_files
-from hudictl.state.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
-from hudictl.state.cleans import removal_of
-from hudictl.state.dropped import told_dropped, ways_out
-from hudictl.state.harmful_cleans import harmful_cleans
-from hudictl.state.lost_end import lost_end, lost_inside
-from hudictl.state.needed import UPGRADE_FIRST, judged, needed_files
-from hudictl.state.orphans import Orphan, find_orphans
-from hudictl.state.places import partitions_in_tables
-from hudictl.state.protection import possible_way, unprotected, ways_back
-from hudictl.state.savepoints import Saved, is_protection, read_saved
-from hudictl.state.unfinished import RESUME
-from hudictl.table.archive import archived_writes_after
-from hudictl.table.file_view import metafile_path
-from hudictl.table.saved import NOTHING_SAVED, SavedFiles
-from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import hidden_by, other_table, values
-from hudictl.table.timeline import load_timeline
+from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
+from hudictl.state.files.instant_files import partitions_in_tables
+from hudictl.state.files.needed import UPGRADE_FIRST, judged, needed_files
+from hudictl.state.files.savepoint_files import possible_way, unprotected, ways_back
+from hudictl.state.files.savepoints import Saved, is_protection, read_saved
+from hudictl.state.orphans.asked import foreign_files, read_files
+from hudictl.state.orphans.find import Orphan, find_orphans
+from hudictl.state.orphans.lost_end import lost_end, lost_inside
+from hudictl.state.services.harmful_cleans import harmful_cleans
+from hudictl.state.timeline.clean_plans import removal_of
+from hudictl.state.timeline.dropped import told_dropped, ways_out
+from hudictl.state.timeline.unfinished import RESUME
+from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import hidden_by, other_table, values
+from hudictl.table.files.view import metafile_path
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.archive import archived_writes_after
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
 _METAFILES_A_TASK = 100

@@ -8,12 +8,12 @@ from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.file_names import parse_data_file
 from hudictl.phrases import command_of, first_few
-from hudictl.state.dropped import dropped_partitions
 from hudictl.state.facts import Facts
-from hudictl.state.late_blocks import SliceBlocks
-from hudictl.state.lost_end import blocks_after_last
-from hudictl.state.unfinished import Way, in_words
-from hudictl.table.metadata_listing import listing_table
+from hudictl.state.files.late_blocks import SliceBlocks
+from hudictl.state.orphans.lost_end import blocks_after_last
+from hudictl.state.timeline.dropped import dropped_partitions
+from hudictl.state.timeline.unfinished import Way, in_words
+from hudictl.table.metadata.listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 

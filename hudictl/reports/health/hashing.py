@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.logs.slices import slice_rows
-from hudictl.table import choose
-from hudictl.table.archive import archived_after
-from hudictl.table.hashing_metadata import INITIAL, hashing_files
+from hudictl.table.files import choose
+from hudictl.table.files.hashing import INITIAL, hashing_files
+from hudictl.table.timeline.archive import archived_after
 
 
 def hashing_metadata(look: Look) -> Iterator[Finding]:

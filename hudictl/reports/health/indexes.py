@@ -9,11 +9,11 @@ from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, Skipped, named
-from hudictl.state.indexes import built_by_indexing, completions, partition_instants
-from hudictl.state.metadata_undo import OF_FILES
-from hudictl.table.index_definitions import check_definitions
-from hudictl.table.metadata_listing import merged_slices
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.state.metadata.indexes import built_by_indexing, completions, partition_instants
+from hudictl.state.metadata.undo import OF_FILES
+from hudictl.table.metadata.definitions import check_definitions
+from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.settings import (
     RECORD_INDEX_BYTES,
@@ -23,7 +23,7 @@ from hudictl.table.settings import (
     Settings,
 )
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, taken_back
+from hudictl.table.timeline.active import Timeline, load_timeline, taken_back
 
 RECORD_INDEX = "record_index"
 _OF_TABLE = re.compile(r"record-index-\d+-\d+")

@@ -14,18 +14,18 @@ from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, VERIFIED, WARNING, Finding, Look, mended, named
-from hudictl.state.metadata_gap import metadata_gap, missing_files
-from hudictl.state.needed import needed_files
+from hudictl.state.files.needed import needed_files
+from hudictl.state.metadata.gap import metadata_gap, missing_files
 from hudictl.storage import FileStatus, entries_of
-from hudictl.table.choose import not_stored
-from hudictl.table.commits import read_commit
-from hudictl.table.listed import ListedFiles
-from hudictl.table.saved import NOTHING_SAVED
-from hudictl.table.slices import StoredFile, names_by_partition
-from hudictl.table.sweep import other_table
+from hudictl.table.files.choose import not_stored
+from hudictl.table.files.listed import ListedFiles
+from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.files.slices import StoredFile, names_by_partition
+from hudictl.table.files.sweep import other_table
+from hudictl.table.files.written import writers_of
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
-from hudictl.table.written import writers_of
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import read_commit
 
 
 def listing(look: Look) -> Iterator[Finding]:

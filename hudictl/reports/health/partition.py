@@ -14,8 +14,8 @@ from hudictl.engine.work import read_each
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
-from hudictl.table.slices import Committed, base_groups, has_other_size, logs_of
-from hudictl.table.written import Written, recorded_sizes
+from hudictl.table.files.slices import Committed, base_groups, has_other_size, logs_of
+from hudictl.table.files.written import Written, recorded_sizes
 from hudictl.workers import Packed
 
 

@@ -12,12 +12,12 @@ from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.formats.plans import RequestedReplace
 from hudictl.phrases import command_of, count_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
-from hudictl.state.services import logs_of_later_writes, service_files, service_of
-from hudictl.state.stalled import find_stalled
+from hudictl.state.services.stalled import find_stalled
+from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
 from hudictl.storage import elsewhere, entries_of
-from hudictl.table.commits import read_requested_replace
 from hudictl.table.settings import CLUSTERING_UPDATES
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import read_requested_replace
 
 
 def plans(look: Look) -> Iterator[Finding]:

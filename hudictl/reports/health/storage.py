@@ -10,11 +10,11 @@ from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.reports.health.partition import count_others
-from hudictl.state.metadata_record import left_aside, record_path
-from hudictl.state.unfinished import RESUME
+from hudictl.state.metadata.record import left_aside, record_path
+from hudictl.state.timeline.unfinished import RESUME
 from hudictl.state.writable import TYPE_AGAIN, wrong_type
 from hudictl.storage import entries_of, read_whole
-from hudictl.table.metadata_table import open_metadata_table, properties_in_use, properties_lost
+from hudictl.table.metadata.place import open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
 

@@ -7,10 +7,10 @@ from hudictl.formats import commit_metadata
 from hudictl.formats.instants import COMMIT_ACTIONS, RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
-from hudictl.state.ahead import commits_ahead
-from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
-from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
-from hudictl.table.timeline import read_instant
+from hudictl.state.timeline.ahead import commits_ahead
+from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
+from hudictl.table.timeline.active import read_instant
 
 
 def unfinished(look: Look) -> Iterator[Finding]:

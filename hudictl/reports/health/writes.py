@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from hudictl.phrases import command_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended
-from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
-from hudictl.state.metadata_gap import read_though_pending
-from hudictl.table.markers import last_marker_ms, marker_folders
+from hudictl.state.metadata.gap import read_though_pending
+from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
+from hudictl.table.writers.markers import last_marker_ms, marker_folders
 
 
 def failed_writes(look: Look) -> Iterator[Finding]:

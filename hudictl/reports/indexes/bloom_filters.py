@@ -18,10 +18,10 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
-from hudictl.table.choose import is_base
-from hudictl.table.log_fates import scan_rule
-from hudictl.table.metadata_listing import merged_slices
-from hudictl.table.slices import StoredFile
+from hudictl.table.files.choose import is_base
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.logs.scan import scan_rule
+from hudictl.table.metadata.listing import merged_slices
 
 BLOOM_FILTERS = "bloom_filters"
 DIFFERENT = "another filter"

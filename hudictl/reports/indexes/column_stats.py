@@ -24,10 +24,10 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
-from hudictl.table.choose import is_any
-from hudictl.table.log_fates import scan_rule
-from hudictl.table.metadata_listing import merged_slices
-from hudictl.table.slices import StoredFile
+from hudictl.table.files.choose import is_any
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.logs.scan import scan_rule
+from hudictl.table.metadata.listing import merged_slices
 
 COLUMN_STATS = "column_stats"
 DIFFERENT = "other statistics"

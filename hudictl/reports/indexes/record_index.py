@@ -35,11 +35,11 @@ from hudictl.reports.indexes.view import (
     run,
     run_in_parts,
 )
-from hudictl.table.commits import table_schema
-from hudictl.table.log_fates import scan_rule
-from hudictl.table.log_merge import merge_rule
-from hudictl.table.metadata_listing import merged_slices
-from hudictl.table.timeline import load_timeline
+from hudictl.table.logs.merge import merge_rule
+from hudictl.table.logs.scan import scan_rule
+from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import table_schema
 
 RECORD_INDEX = "record_index"
 WRONG_LOCATION = "wrong location"

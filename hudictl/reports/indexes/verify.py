@@ -9,9 +9,9 @@ from hudictl.reports.indexes.bloom_filters import BLOOM_FILTERS, verify_bloom_fi
 from hudictl.reports.indexes.column_stats import COLUMN_STATS, verify_column_stats
 from hudictl.reports.indexes.record_index import RECORD_INDEX, verify_record_index
 from hudictl.reports.indexes.view import Comparison, IndexDifference, Step, list_data, newest_files
-from hudictl.table.metadata_listing import read_listing
+from hudictl.table.metadata.listing import read_listing
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 _VERIFIED: dict[str, Callable[[Comparison], list[IndexDifference]]] = {
     BLOOM_FILTERS: verify_bloom_filters,

@@ -11,15 +11,15 @@ from hudictl.formats.base_rows import PARQUET, require_format
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.index_workers import Attempt, File, FooterTask, Slice
 from hudictl.phrases import count_of
-from hudictl.table.choose import is_any
-from hudictl.table.commits import read_commit, replaced_groups
-from hudictl.table.file_view import committed_without, pending_compactions, visible_slices
-from hudictl.table.log_fates import ScanRule
-from hudictl.table.slice_files import slice_files
-from hudictl.table.slices import Group, StoredFile, group_files, read_together
-from hudictl.table.sweep import Sweep, sweep, values
+from hudictl.table.files.choose import is_any
+from hudictl.table.files.slices import Group, StoredFile, group_files, read_together
+from hudictl.table.files.sweep import Sweep, sweep, values
+from hudictl.table.files.view import committed_without, pending_compactions, visible_slices
+from hudictl.table.logs.scan import ScanRule
+from hudictl.table.logs.slice_files import slice_files
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.commits import read_commit, replaced_groups
 
 Step = Callable[[str, int], Progress | None]
 """Begins a step of work on so many files; what it returns is told the completed share."""

@@ -14,11 +14,11 @@ from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, De
 from hudictl.formats.log_mentions import Mention
 from hudictl.reports.health.files import ROLLBACK_BLOCK_AHEAD, told_ahead
 from hudictl.reports.health.finding import ERROR, WARNING
-from hudictl.table.archive import archived_in_order, at_one_time
-from hudictl.table.commits import read_commit
-from hudictl.table.log_reader import LogFile, in_slices
+from hudictl.table.logs.reader import LogFile, in_slices
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.archive import archived_in_order, at_one_time
+from hudictl.table.timeline.commits import read_commit
 
 UNKNOWN_INSTANT = "unknown-instant"
 OTHER_INSTANT = "other-instant"

@@ -12,15 +12,15 @@ from hudictl.formats.instants import COMMIT_ACTIONS
 from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.reports.logs.slices import files_of_table
-from hudictl.table.choose import is_log
-from hudictl.table.commits import read_commit
-from hudictl.table.file_view import list_partition, partition_named
-from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
-from hudictl.table.log_reader import LogFile, in_slices, logs_alone
-from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import values
+from hudictl.table.files.choose import is_log
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import values
+from hudictl.table.files.view import list_partition, partition_named
+from hudictl.table.logs.reader import LogFile, in_slices, logs_alone
+from hudictl.table.logs.scan import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.commits import read_commit
 
 
 @dataclass(frozen=True)

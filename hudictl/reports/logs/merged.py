@@ -25,13 +25,12 @@ from hudictl.formats.record_merge import (
 from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
 from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
-from hudictl.table.commits import table_schema
-from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
-from hudictl.table.log_merge import merge_rule
-from hudictl.table.log_reader import LogFile, naming_log
-from hudictl.table.metadata_table import data_table_of
-from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.logs.merge import merge_rule
+from hudictl.table.logs.reader import LogFile, naming_log
+from hudictl.table.logs.scan import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
+from hudictl.table.table import Table, data_table_of
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.commits import table_schema
 
 
 @dataclass(frozen=True)

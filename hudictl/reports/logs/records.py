@@ -13,8 +13,8 @@ from hudictl.formats.record_merge import ordering_value
 from hudictl.formats.schema_evolution import reader
 from hudictl.phrases import quoted
 from hudictl.reports.logs.blocks import judged_logs
-from hudictl.table.log_fates import Judged, numbered_blocks
-from hudictl.table.log_reader import LogFile, logs_alone
+from hudictl.table.logs.reader import LogFile, logs_alone
+from hudictl.table.logs.scan import Judged, numbered_blocks
 from hudictl.table.table import Table
 
 RECORD_KEY = "_hoodie_record_key"

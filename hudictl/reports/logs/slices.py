@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from hudictl.engine.base import Engine
 from hudictl.errors import NotFound
 from hudictl.formats.instants import REPLACECOMMIT
-from hudictl.table.choose import is_any
-from hudictl.table.commits import read_commit, replaced_groups
-from hudictl.table.file_view import (
+from hudictl.table.files.choose import is_any
+from hudictl.table.files.slices import Group, Slice, StoredFile, group_files
+from hudictl.table.files.sweep import sweep
+from hudictl.table.files.view import (
     committed_without,
     list_partition,
     partition_named,
     pending_compactions,
     visible_slices,
 )
-from hudictl.table.slices import Group, Slice, StoredFile, group_files
-from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.commits import read_commit, replaced_groups
 
 
 @dataclass(frozen=True)

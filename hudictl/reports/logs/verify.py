@@ -20,12 +20,12 @@ from hudictl.reports.logs.against_timeline import (
     read_commit_or_none,
     read_times,
 )
-from hudictl.table.choose import is_log
-from hudictl.table.log_reader import LogFile, logs_alone, logs_in
-from hudictl.table.metadata_table import open_metadata_table
-from hudictl.table.sweep import sweep, values
+from hudictl.table.files.choose import is_log
+from hudictl.table.files.sweep import sweep, values
+from hudictl.table.logs.reader import LogFile, logs_alone, logs_in
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from hudictl.workers import CheckedPiece, PieceTask
 
 VANISHED = "vanished"

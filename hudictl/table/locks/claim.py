@@ -15,8 +15,8 @@ from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.formats.limits import RECORD_BYTES
 from hudictl.storage import Storage, entries_of, read_whole
-from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
+from hudictl.table.writers.beat import kept_alive
 
 _NAME = re.compile(r"claim-([0-9]+)\Z")
 DEAD_AFTER_MS = 60_000

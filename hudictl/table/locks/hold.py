@@ -11,7 +11,7 @@ from typing import Protocol
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
 from hudictl.table.locks.config import Locking, supported_lock
-from hudictl.table.locks.file import lock_file
+from hudictl.table.locks.file_system import lock_file
 from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, MetastoreLock, StorageLock
 from hudictl.table.table import Table
 
@@ -89,7 +89,7 @@ def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch
 def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextManager[Lock]:
     if isinstance(lock, StorageLock):
         # Imported here, like the store's driver.
-        from hudictl.table.locks.storage_lock import lock_in_storage
+        from hudictl.table.locks.storage_based import lock_in_storage
 
         return lock_in_storage(table, lock, owner)
     body = _encode(table, owner)
@@ -97,14 +97,14 @@ def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMana
         return lock_file(table, lock, body)
     # Imported here: these libraries are extras.
     if isinstance(lock, ItemLock):
-        from hudictl.table.locks.item import lock_item
+        from hudictl.table.locks.dynamodb import lock_item
 
         return lock_item(lock, body)
     if isinstance(lock, MetastoreLock):
-        from hudictl.table.locks.metastore import metastore_lock
+        from hudictl.table.locks.hive_metastore import metastore_lock
 
         return metastore_lock(lock, owner)
-    from hudictl.table.locks.node import lock_node
+    from hudictl.table.locks.zookeeper import lock_node
 
     return lock_node(lock, body)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
-from hudictl.table.locks.file import place_of
+from hudictl.table.locks.file_system import place_of
 from hudictl.table.locks.kinds import FILE_SYSTEM, STORAGE, STORAGE_LOCK, FileLock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table

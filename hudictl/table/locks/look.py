@@ -33,15 +33,15 @@ def _look_outside(lock: AnyLock | None, now_ms: int) -> LockSign | None:
     """A lock that is no file of the table's store."""
     if isinstance(lock, NodeLock):
         # Imported here: their libraries are extras.
-        from hudictl.table.locks.node import look_at_node
+        from hudictl.table.locks.zookeeper import look_at_node
 
         return look_at_node(lock)
     if isinstance(lock, ItemLock):
-        from hudictl.table.locks.item import look_at_item
+        from hudictl.table.locks.dynamodb import look_at_item
 
         return look_at_item(lock)
     if isinstance(lock, MetastoreLock):
-        from hudictl.table.locks.metastore import look_at_metastore_lock
+        from hudictl.table.locks.hive_metastore import look_at_metastore_lock
 
         return look_at_metastore_lock(lock, now_ms)
     return None

@@ -2,7 +2,7 @@
 
 from tests.mutants.fault import Fault
 
-AHEAD = "state/ahead.py"
+AHEAD = "state/timeline/ahead.py"
 OWN = ("ops/rollback/test_ahead.py",)
 
 FAULTS = (
@@ -84,14 +84,14 @@ FAULTS = (
         ("storage/test_untrusted.py", "storage/test_local.py"),
     ),
     Fault(
-        "state/left_manifests.py",
+        "state/services/left_manifests.py",
         " and now_ms - entry.modified_ms >= idle_ms\n",
         "\n",
         "a manifest that an archiving writes now is taken away",
         ("ops/restore/test_left_manifests.py",),
     ),
     Fault(
-        "state/left_manifests.py",
+        "state/services/left_manifests.py",
         "_TEMPORARY.fullmatch(entry.name)",
         '"manifest_" in entry.name',
         "a manifest that counts is taken away: its archived instants are lost",
@@ -119,21 +119,21 @@ FAULTS = (
         ("ops/rollback/test_discard.py",),
     ),
     Fault(
-        "table/metadata_table.py",
+        "table/metadata/place.py",
         "        if not table.metadata_partitions and not table.metadata_partitions_inflight:\n",
         "        if False:\n",
         "no write can be rolled back beside a metadata table whose writer died when it began",
         ("ops/rollback/test_new_metadata_table.py::test_one_that_died_at_its_own_properties",),
     ),
     Fault(
-        "table/metadata_table.py",
+        "table/metadata/place.py",
         " if table.metadata_partitions else own\n",
         " if False else own\n",
         "properties of the metadata table at which each write fails pass",
         ("reports/health/test_storage.py",),
     ),
     Fault(
-        "table/log_fates.py",
+        "table/logs/scan.py",
         ".difference(ended, ending)",
         ".difference(ending)",
         "a pending savepoint of a commit makes the metadata table look as if it did not list the commit",

@@ -2,9 +2,9 @@
 
 from tests.mutants.fault import Fault
 
-STATE = "state/asked_files.py"
-OPS = "ops/orphans.py"
-TESTS = ("state/test_asked_files.py",)
+STATE = "state/orphans/asked.py"
+OPS = "ops/clean_up/orphans.py"
+TESTS = ("state/orphans/test_asked.py",)
 
 FAULTS = (
     Fault(STATE, "and facts.commits[time].stats:", "and True:", "a commit that names nothing proves something", TESTS),
@@ -14,10 +14,10 @@ FAULTS = (
     Fault(OPS, "if asked or (grow and", "if (grow and", "a file that was written again is deleted", TESTS),
     Fault(OPS, " and not orphan.unnamed)", ")", "a file that no commit names always stays", TESTS),
     Fault(
-        "state/ownership.py",
+        "state/orphans/ownership.py",
         "    if file.path in records.asked:\n        return ASKED",
         "    if True:\n        return ASKED",
         "each unknown orphan counts as asked for",
-        ("state/test_orphans.py",),
+        ("state/orphans/test_find.py",),
     ),
 )

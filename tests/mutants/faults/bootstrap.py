@@ -2,8 +2,8 @@
 
 from tests.mutants.fault import Fault
 
-BOOTSTRAP = "state/bootstrap.py"
-LOST = ("state/test_bootstrap.py::test_a_lost_source",)
+BOOTSTRAP = "state/files/bootstrap.py"
+LOST = ("state/files/test_bootstrap.py::test_a_lost_source",)
 
 FAULTS = (
     Fault(
@@ -18,7 +18,7 @@ FAULTS = (
         " or facts.timeline.find(SKELETONS, *COMMIT_ACTIONS))",
         ")",
         "lost rows are not told where the properties have lost the bootstrap",
-        tests=("state/test_bootstrap.py::test_the_timeline_alone_tells_of_the_bootstrap",),
+        tests=("state/files/test_bootstrap.py::test_the_timeline_alone_tells_of_the_bootstrap",),
     ),
     Fault(BOOTSTRAP, "inside(below) if below else", "below if below else", "a path in the index leads anywhere"),
     Fault(BOOTSTRAP, "scheme == its_scheme and ", "", "a bucket of another store counts as the table's"),
@@ -56,24 +56,24 @@ FAULTS = (
         '    lost += [f"the rows of',
         '    _ = [f"the rows of',
         "a savepoint whose rows are lost counts as whole",
-        tests=("state/test_bootstrap.py::test_a_savepoint_that_needs_a_lost_source_is_broken",),
+        tests=("state/files/test_bootstrap.py::test_a_savepoint_that_needs_a_lost_source_is_broken",),
     ),
     Fault(
         "ops/restore/scope.py",
         "            guards.no_bootstrap(removed)\n",
         "            pass\n",
         "a restore leaves half of a bootstrap",
-        tests=("state/test_bootstrap.py::test_half_of_a_bootstrap_is_not_removed",),
+        tests=("state/files/test_bootstrap.py::test_half_of_a_bootstrap_is_not_removed",),
     ),
     Fault(
-        "state/zone.py",
+        "state/timeline/zone.py",
         " and entry.time not in BOOTSTRAPS]",
         "]",
         "after a bootstrap the writers' zone is not seen, and instants are written in another one",
-        tests=("state/test_zone.py::test_the_times_of_a_bootstrap_are_in_no_zone",),
+        tests=("state/timeline/test_zone.py::test_the_times_of_a_bootstrap_are_in_no_zone",),
     ),
     Fault(
-        "state/failed_writes.py",
+        "state/writers/failed_writes.py",
         "if write.problem or time in BOOTSTRAPS or not",
         "if write.problem or not",
         "a command is named that is refused for a bootstrap that died",

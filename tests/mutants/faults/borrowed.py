@@ -2,7 +2,7 @@
 
 from tests.mutants.fault import Fault
 
-FILE = "state/borrowed.py"
+FILE = "state/files/borrowed.py"
 TESTS = ("ops/undo/test_borrowed.py",)
 
 FAULTS = (

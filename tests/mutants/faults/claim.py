@@ -3,12 +3,12 @@
 from tests.mutants.fault import Fault
 
 FILE = "table/locks/claim.py"
-BEAT = "table/beat.py"
+BEAT = "table/writers/beat.py"
 CONFIG = "table/locks/config.py"
 HOLD = "table/locks/hold.py"
-LOCK = "table/locks/file.py"
+LOCK = "table/locks/file_system.py"
 SIGNS = "table/locks/lock_files.py"
-NODE = "table/locks/node.py"
+NODE = "table/locks/zookeeper.py"
 
 FAULTS = (
     Fault(
@@ -111,7 +111,7 @@ FAULTS = (
         "        thread.join()\n",
         "",
         "a slow beat puts the content of a released claim back",
-        tests=("table/test_heartbeats.py::test_beating_does_not_bring_back_what_was_deleted",),
+        tests=("table/writers/test_heartbeats.py::test_beating_does_not_bring_back_what_was_deleted",),
     ),
     Fault(
         BEAT,

@@ -6,14 +6,14 @@ OWN = ("ops/test_damaged_files.py",)
 
 FAULTS = (
     Fault(
-        "state/weigh.py",
+        "state/files/changes.py",
         "            missing=(*self.missing, *sorted(sizes)),\n",
         "            missing=tuple(self.missing),\n",
         "a restore deletes the good copy of a damaged base file",
         OWN,
     ),
     Fault(
-        "state/weigh.py",
+        "state/files/changes.py",
         "entry.time not in view.removed)",
         "False)",
         "no size is compared",

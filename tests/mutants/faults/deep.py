@@ -2,7 +2,7 @@
 
 from tests.mutants.fault import Fault
 
-CONTENTS = "state/contents.py"
+CONTENTS = "state/files/contents.py"
 DEEP = ("cli/test_deep.py",)
 CLEANS = ("ops/rollback/test_harmful_clean.py",)
 CLUSTERINGS = ("reports/health/test_clusterings.py",)
@@ -26,7 +26,7 @@ FAULTS = (
     Fault(CONTENTS, "damaged = dict(chain.from_iterable(footers))", "damaged: dict[str, str] = {}", "no footer", DEEP),
     Fault("ops/restore/planning.py", "if scope.options.deep:", "if False:", "a restore reads no contents", DEEP),
     Fault(
-        "state/harmful_cleans.py",
+        "state/services/harmful_cleans.py",
         "        if there:\n",
         "        if False:\n",
         "a clean of the folder from which the table was moved is honest",
@@ -54,28 +54,28 @@ FAULTS = (
         CLUSTERINGS,
     ),
     Fault(
-        "state/asked_files.py",
+        "state/orphans/asked.py",
         "(time in completed or time < start)",
         "time < start",
         "a copy with the time of a commit is not read",
         FOREIGN,
     ),
     Fault(
-        "state/asked_files.py",
+        "state/orphans/asked.py",
         "(time in completed or time < start)",
         "time in completed",
         "a file that is older by its name than the timeline is not read",
         FOREIGN,
     ),
     Fault(
-        "state/asked_files.py",
+        "state/orphans/asked.py",
         ' if newest.get(groups[file], "") <= time)',
         ")",
         "an older file of a file group is read",
         FOREIGN,
     ),
     Fault(
-        "state/lost_end.py",
+        "state/orphans/lost_end.py",
         "if not any(since < time <= until for since, until in spans)",
         "if True",
         "what a restore took away is lost",

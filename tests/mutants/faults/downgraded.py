@@ -6,7 +6,7 @@ OWN = ("ops/restore/test_downgraded_table.py",)
 
 FAULTS = (
     Fault(
-        "table/slices.py",
+        "table/files/slices.py",
         "newest.base is None and any(entry.base for entry in slices)",
         "False",
         "a slice without its base file counts as whole",
@@ -34,7 +34,7 @@ FAULTS = (
         OWN,
     ),
     Fault(
-        "state/metadata_undo.py",
+        "state/metadata/undo.py",
         "        if misnamed_logs(self._facts.metadata.rules, slices):\n",
         "        if False:\n",
         "a metadata table goes back behind the compaction of its downgrade",

@@ -2,8 +2,8 @@
 
 from tests.mutants.fault import Fault
 
-FILE = "table/file_times.py"
-OWN = ("table/test_file_times.py",)
+FILE = "table/timeline/file_times.py"
+OWN = ("table/timeline/test_file_times.py",)
 
 FAULTS = (
     Fault(
@@ -35,7 +35,7 @@ FAULTS = (
         OWN,
     ),
     Fault(
-        "table/timeline.py",
+        "table/timeline/active.py",
         "_by_request(entry) if entry.time in lost.times else entry",
         "entry",
         "times of a copy are seen, and decide all the same",

@@ -2,14 +2,14 @@
 
 from tests.mutants.fault import Fault
 
-LISTED = "table/listed.py"
-LISTING = "table/metadata_listing.py"
-SAVED = "table/saved.py"
+LISTED = "table/files/listed.py"
+LISTING = "table/metadata/listing.py"
+SAVED = "table/files/saved.py"
 NAMES = "formats/savepoint_names.py"
-WRITTEN = "table/written.py"
+WRITTEN = "table/files/written.py"
 FACTS = "state/facts.py"
 BASE = "engine/base.py"
-UNPACKED = "state/partition.py"
+UNPACKED = "state/files/partition.py"
 
 FAULTS = (
     Fault(
@@ -17,21 +17,21 @@ FAULTS = (
         "max(stat.file_bytes, files[path].get(name, 0))",
         "stat.file_bytes",
         "of a file with two statistics the last one's size counts",
-        ("table/test_written.py",),
+        ("table/files/test_written.py",),
     ),
     Fault(
         WRITTEN,
         '        yield "", Written(task.time, readable=False)\n',
         "        return\n",
         "a commit that cannot be read names nothing, and nobody is told",
-        ("table/test_written.py",),
+        ("table/files/test_written.py",),
     ),
     Fault(
         WRITTEN,
         "(*metadata.stats, *files, *metadata.replaced)",
         "(*metadata.stats, *files)",
         "a partition whose file groups are only replaced is not known",
-        ("table/test_written.py",),
+        ("table/files/test_written.py",),
     ),
     Fault(
         FACTS,
@@ -52,14 +52,14 @@ FAULTS = (
         "replaced=others.replaced.union(*(entry.replaced for entry in kept)),",
         "replaced=others.replaced,",
         "replaced file groups count as needed",
-        ("state/test_partition.py",),
+        ("state/files/test_partition.py",),
     ),
     Fault(
         UNPACKED,
         "revived=others.revived.union(*(entry.replaced for entry in back)),",
         "revived=others.revived,",
         "a revived group that is gone is not missed",
-        ("state/test_partition.py",),
+        ("state/files/test_partition.py",),
     ),
     Fault(
         BASE,
@@ -73,21 +73,21 @@ FAULTS = (
         "        if not gone and _LOG not in entry.names:\n",
         "        if not gone:\n",
         "a log of a commit that does not count binds, since the savepoint names it",
-        ("table/test_saved.py",),
+        ("table/files/test_saved.py",),
     ),
     Fault(
         SAVED,
         "        if not gone and _LOG not in entry.names:\n",
         "        if _LOG not in entry.names:\n",
         "a base file of a removed instant binds, since the savepoint names it",
-        ("table/test_saved.py", "state/test_needed.py"),
+        ("table/files/test_saved.py", "state/files/test_needed.py"),
     ),
     Fault(
         SAVED,
         "    for place in places:\n        if place.error is not None:\n            raise place.error\n",
         "",
         "a savepoint that cannot be read counts as one without files",
-        ("table/test_saved.py",),
+        ("table/files/test_saved.py",),
     ),
     Fault(
         NAMES,
@@ -108,42 +108,42 @@ FAULTS = (
         '    return names.split("/") if names else []\n',
         '    return names.split("/")\n',
         "a partition without files lists one with an empty name",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         LISTED,
         "older = {} if key in gone else",
         "older =",
         "what a log has deleted from the listing is listed",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         LISTED,
         " if key in keys else ListedNames()",
         "",
         "a partition that is no longer listed is listed",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         LISTING,
         "    if count != decoded:\n",
         "    if False:\n",
         "a base file that lacks records passes as whole",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         LISTING,
         "                if place.error is not None:\n",
         "                if False:\n",
         "a part of the listing that cannot be read counts as empty",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         LISTING,
         "key=lambda part: part[0].key) - 1)",
         "key=lambda part: part[0].key))",
         "a log's record counts in the wrong part of the listing",
-        ("table/test_listed.py",),
+        ("table/files/test_listed.py",),
     ),
     Fault(
         "engine/jvm.py",

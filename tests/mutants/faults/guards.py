@@ -8,7 +8,7 @@ LIVENESS = "ops/guards/liveness.py"
 METADATA = "ops/guards/metadata.py"
 ROLLBACK = "ops/guards/rollback.py"
 TIMELINE = "ops/guards/timeline.py"
-UNFINISHED = "state/unfinished.py"
+UNFINISHED = "state/timeline/unfinished.py"
 
 FAULTS = (
     Fault(
@@ -278,7 +278,7 @@ FAULTS = (
         tests=("ops/restore/test_planning.py::test_a_pending_rollback_without_readable_plan_is_in_the_way",),
     ),
     Fault(
-        "table/archive.py",
+        "table/timeline/archive.py",
         "for entry in archived_after(table, time) if entry.action in WRITE_ACTIONS})",
         "for entry in archived_after(table, time)})",
         "an archived clean or rollback stands in the way of every restore",

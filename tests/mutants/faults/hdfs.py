@@ -122,14 +122,14 @@ FAULTS = (
         ("storage/test_hadoop_conf.py::test_addresses",),
     ),
     Fault(
-        "ops/undo/files.py",
+        "ops/undo/execute.py",
         "    return closed\n",
         "    return tuple(slices)\n",
         "rows of a removed commit are in the tail of a log that nobody has read",
         (f"{OPEN}test_a_log_of_a_failed_write_grows_when_it_is_closed",),
     ),
     Fault(
-        "ops/undo/files.py",
+        "ops/undo/execute.py",
         "    if counted and closed != tuple(slices):\n",
         "    if False:\n",
         "a restore that cannot be verified begins, beside a log that has grown",
@@ -150,17 +150,17 @@ FAULTS = (
         (f"{OPEN}test_a_living_writer_stops_it",),
     ),
     Fault(
-        "table/log_writer.py",
+        "table/logs/writer.py",
         "    except (Unreadable, Unsupported):\n        return False\n    return storage.append",
         "    except (Unreadable, Unsupported):\n        pass\n    return storage.append",
         "the last whole block of a log is corrupt after an append",
-        ("table/test_log_writer.py::test_it_appends_only_behind_a_whole_block",),
+        ("table/logs/test_writer.py::test_it_appends_only_behind_a_whole_block",),
     ),
     Fault(
-        "ops/undo/removals.py",
+        "ops/undo/planning.py",
         '    return without_name_node(path) if on_hdfs else _SCHEME.sub("", path)\n',
         '    return _SCHEME.sub("", path)\n',
         "Hudi's own rollback on HDFS counts as that of another table",
-        ("ops/undo/test_removals.py::test_a_path_in_hdfs_is_the_same_by_each_name_of_its_name_node",),
+        ("ops/undo/test_planning.py::test_a_path_in_hdfs_is_the_same_by_each_name_of_its_name_node",),
     ),
 )

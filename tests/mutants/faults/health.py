@@ -25,7 +25,7 @@ FAULTS = (
         ("reports/health/test_check.py::test_a_savepoint_with_a_missing_file",),
     ),
     Fault(
-        "state/late_blocks.py",
+        "state/files/late_blocks.py",
         "for block in blocks.commands if block[1] > last)",
         "for block in blocks.commands if block[1] < last)",
         "a rollback block ahead of the last commit is not found",

@@ -4,18 +4,18 @@ from tests.mutants.fault import Fault
 
 COMMITS = "reports/health/commits.py"
 STORAGE = "reports/health/storage.py"
-SLICES = "table/slices.py"
+SLICES = "table/files/slices.py"
 PARTITION = "reports/health/partition.py"
 CHECK = "reports/health/check.py"
 GUARDS = "ops/guards/timeline.py"
 METADATA = "reports/health/metadata.py"
-DEFINITIONS = "table/index_definitions.py"
+DEFINITIONS = "table/metadata/definitions.py"
 METADATA_TESTS = "reports/health/test_metadata.py"
 TESTS = "reports/health/test_commits.py"
 
 FAULTS = (
     Fault(
-        "table/written.py",
+        "table/files/written.py",
         "            sizes[name] = max(size, sizes.get(name, 0))\n",
         "            sizes[name] = size\n",
         "of a log to which several commits have appended a lost end is not found",
@@ -162,11 +162,11 @@ FAULTS = (
         ("reports/health/test_every_damage.py",),
     ),
     Fault(
-        "table/archive.py",
+        "table/timeline/archive.py",
         "if declared.isdigit() else version",
         "if declared.isdigit() and int(declared) <= version else version",
         "an archive whose manifest is gone is read by an older one",
-        ("table/test_archive.py::test_only_the_manifests_files_count",),
+        ("table/timeline/test_archive.py::test_only_the_manifests_files_count",),
     ),
     Fault(
         METADATA,
@@ -179,7 +179,7 @@ FAULTS = (
         METADATA,
         "    yield from _behind(look, needed.unlisted)\n",
         (
-            "    from hudictl.table.choose import unlisted\n"
+            "    from hudictl.table.files.choose import unlisted\n"
             '    rest = facts.sweep.over("look", unlisted, facts.known.listing.files)\n'
             "    yield from _behind(look, chain.from_iterable(rest))\n"
         ),
@@ -191,7 +191,7 @@ FAULTS = (
         "        if version not in _VERSIONS:\n",
         "        if False:\n",
         "index definitions of another version, at which every query fails, are not found",
-        ("table/test_index_definitions.py",),
+        ("table/metadata/test_definitions.py",),
     ),
     Fault(
         "reports/health/families.py",
@@ -205,7 +205,7 @@ FAULTS = (
         "        if named and table.indexes:\n",
         "        if False:\n",
         "index definitions that are gone, without which queries fail, are not found",
-        ("table/test_index_definitions.py",),
+        ("table/metadata/test_definitions.py",),
     ),
     Fault(
         METADATA,

@@ -4,9 +4,9 @@ from tests.mutants.fault import Fault
 
 FILES = "reports/health/files.py"
 FINDING = "reports/health/finding.py"
-LATE = "state/late_blocks.py"
-LOST = "state/lost_end.py"
-UNREAD = "state/unread.py"
+LATE = "state/files/late_blocks.py"
+LOST = "state/orphans/lost_end.py"
+UNREAD = "state/timeline/unread.py"
 HASHING = "reports/health/hashing.py"
 INDEXES = "reports/health/indexes.py"
 METADATA = "reports/health/metadata.py"
@@ -63,7 +63,7 @@ FAULTS = (
         ("reports/health/test_slices.py::test_orphans_are_told_with_all_their_bytes_and_who_sees_them",),
     ),
     Fault(
-        "table/timeline.py",
+        "table/timeline/active.py",
         "max((entry.time for entry in self.completed_writes())",
         "max((entry.time for entry in self.writes())",
         "a pending write is told as the last commit of a timeline that lost its end",
@@ -166,7 +166,7 @@ FAULTS = (
         ("reports/health/test_slices.py::test_a_broken_savepoint_is_not_told_to_be_made_again",),
     ),
     Fault(
-        "state/harmful_cleans.py",
+        "state/services/harmful_cleans.py",
         '            yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans\n',
         "            possible_way(ways)\n",
         "a pending clean that takes a savepoint's files is not found",
@@ -208,14 +208,14 @@ FAULTS = (
         ("reports/health/test_slices.py::test_version_6_logs_with_rows_of_lost_instants_are_counted",),
     ),
     Fault(
-        "state/orphans.py",
+        "state/orphans/find.py",
         "    table, timeline = facts.table, load_timeline(facts.table)\n    found = {",
         "    table, timeline = facts.table, facts.timeline\n    found = {",
         "version 6: a write that begins beside the check is told as lost",
         ("reports/health/test_slices.py::test_version_6_a_log_that_grows_beside_the_check_is_no_lost_end",),
     ),
     Fault(
-        "state/orphans.py",
+        "state/orphans/find.py",
         " - ended - taken_back.keys() - set(marker_folders(table)))",
         " - ended)",
         "version 6: rows of a dead write that has markers or was rolled back are told as lost instants",

@@ -3,12 +3,12 @@
 from tests.mutants.fault import Fault
 
 STORAGE = "reports/health/storage.py"
-LOST_PLANS = "state/lost_plans.py"
+LOST_PLANS = "state/timeline/lost_plans.py"
 TIMELINE = "reports/health/timeline.py"
 WRITES = "reports/health/writes.py"
 CHECK = "reports/health/check.py"
-UNFINISHED = "state/unfinished.py"
-FAILED = "state/failed_writes.py"
+UNFINISHED = "state/timeline/unfinished.py"
+FAILED = "state/writers/failed_writes.py"
 
 FAULTS = (
     Fault(
@@ -16,7 +16,7 @@ FAULTS = (
         " if entry.time <= last}",
         "}",
         "each write that died is said to stop all writers",
-        ("reports/health/test_check.py::test_real_tables", "state/test_failed_writes.py"),
+        ("reports/health/test_check.py::test_real_tables", "state/writers/test_failed_writes.py"),
     ),
     Fault(
         FAILED,
@@ -47,7 +47,7 @@ FAULTS = (
         ("reports/health/test_storage.py::test_a_metadata_table_that_is_being_built_is_listed",),
     ),
     Fault(
-        "table/metadata_table.py",
+        "table/metadata/place.py",
         "    if table.metadata_partitions and all(table.storage.stat(path) is None for path in _PROPERTIES):\n",
         "    if False:\n",
         "a metadata table without its properties, at which writers fail, passes",
@@ -218,7 +218,7 @@ FAULTS = (
         ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
     ),
     Fault(
-        "state/savepoints.py",
+        "state/files/savepoints.py",
         "        with suppress(Unreadable):\n",
         "        with suppress(FileNotFoundError):\n",
         "check ends at a damaged savepoint",
@@ -232,7 +232,7 @@ FAULTS = (
         ("reports/health/test_timeline.py::test_locks_are_told_beside_a_restore_that_cannot_be_read",),
     ),
     Fault(
-        "state/savepoints.py",
+        "state/files/savepoints.py",
         "in readable_savepoints(table, timeline, engine) for",
         "in [*readable_savepoints(table, timeline, engine)][-1:] for",
         "only the last savepoint's partitions are looked at",

@@ -3,7 +3,7 @@
 from tests.mutants.fault import Fault
 
 SETTINGS = ("cli/test_heartbeat_settings.py",)
-RULE = ("table/test_heartbeats.py",)
+RULE = ("table/writers/test_heartbeats.py",)
 RESUME = ("ops/restore/test_resume.py",)
 
 FAULTS = (

@@ -2,11 +2,11 @@
 
 from tests.mutants.fault import Fault
 
-FILE = "table/locks/item.py"
+FILE = "table/locks/dynamodb.py"
 IMPLICIT = "table/locks/implicit.py"
 KINDS = "table/locks/kinds.py"
 CONFIG = "table/locks/config.py"
-CONTENTION = ("table/locks/test_item_contention.py",)
+CONTENTION = ("table/locks/test_dynamodb_contention.py",)
 ASKED = ("table/locks/test_config.py",)
 
 FAULTS = (

@@ -2,10 +2,10 @@
 
 from tests.mutants.fault import Fault
 
-RANGES = "table/key_ranges.py"
+RANGES = "table/files/key_ranges.py"
 REMOTE = "storage/remote.py"
 AVRO = "formats/avro.py"
-TIMELINE = "table/timeline.py"
+TIMELINE = "table/timeline/active.py"
 SHOWN = "reports/timeline.py"
 
 FAULTS = (
@@ -52,18 +52,18 @@ FAULTS = (
         "of a large table on a store the partitions behind the first are not listed",
     ),
     Fault(
-        "table/sweep.py",
+        "table/files/sweep.py",
         "        listed += chain.from_iterable(found for found, _ in begun)\n",
         "",
         "what the driver has listed by keys is forgotten",
-        ("table/test_key_ranges.py",),
+        ("table/files/test_key_ranges.py",),
     ),
     Fault(
-        "table/sweep.py",
+        "table/files/sweep.py",
         "                between += left_out\n",
         "",
         "for a few partitions of very many, all are listed",
-        ("table/test_key_ranges.py",),
+        ("table/files/test_key_ranges.py",),
     ),
     Fault(
         REMOTE,

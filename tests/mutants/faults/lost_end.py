@@ -35,7 +35,7 @@ FAULTS = (
         ENDS,
     ),
     Fault(
-        "state/lost_end.py",
+        "state/orphans/lost_end.py",
         "return lost_end(facts, beyond, blocks_after_last(facts, since_ms + 1))",
         "return lost_end(facts, beyond, ())",
         "of version 6, lost instants that have only appended to logs are not seen",

@@ -2,8 +2,8 @@
 
 from tests.mutants.fault import Fault
 
-ASIDE = "table/metadata_aside.py"
-TEST = "table/test_metadata_aside.py"
+ASIDE = "table/metadata/aside.py"
+TEST = "table/metadata/test_aside.py"
 
 FAULTS = (
     Fault(
@@ -262,6 +262,6 @@ FAULTS = (
         ('the rest is no metadata table."""\n    delete_all(table.storage, (aside.record,))\n'),
         'the rest is no metadata table."""\n',
         "a withdrawn restore lists a metadata table that was lost and deleted, and no query can be run",
-        ("ops/undo/test_metadata_own_rollback.py::test_one_that_was_lost_and_deleted_does_not_come_back",),
+        ("ops/metadata/test_keep_own_rollback.py::test_one_that_was_lost_and_deleted_does_not_come_back",),
     ),
 )

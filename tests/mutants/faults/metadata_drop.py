@@ -2,32 +2,32 @@
 
 from tests.mutants.fault import Fault
 
-OPS = "ops/metadata_drop.py"
+OPS = "ops/metadata/drop.py"
 GUARDS = "ops/guards/metadata.py"
-OF_GUARDS = ("ops/test_metadata_drop_guards.py",)
-OF_DROP = ("ops/test_metadata_drop.py",)
+OF_GUARDS = ("ops/metadata/test_drop_guards.py",)
+OF_DROP = ("ops/metadata/test_drop.py",)
 
 FAULTS = (
     Fault(
-        "ops/metadata_drop.py",
+        "ops/metadata/drop.py",
         "        metadata_guards.nothing_lost_unseen(lost)\n",
         "        pass\n",
         "a metadata table is dropped that alone shows that files are lost",
-        ("ops/test_metadata_drop_guards.py",),
+        ("ops/metadata/test_drop_guards.py",),
     ),
     Fault(
-        "state/metadata_gap.py",
+        "state/metadata/gap.py",
         "return sorted({*needed.missing, *(data_path(group[0], data.name) for group, data in newest.items())})",
         "return sorted(needed.missing)",
         "lost files of archived commits are not missed",
-        ("ops/test_metadata_drop_guards.py",),
+        ("ops/metadata/test_drop_guards.py",),
     ),
     Fault(
-        "state/metadata_gap.py",
+        "state/metadata/gap.py",
         "            del newest[file.group]\n",
         "            pass\n",
         "a lost file that no reader opens keeps a damaged metadata table in place",
-        ("ops/test_metadata_drop_guards.py",),
+        ("ops/metadata/test_drop_guards.py",),
     ),
     Fault(
         OPS,
@@ -149,7 +149,7 @@ FAULTS = (
         OF_DROP,
     ),
     Fault(
-        "table/metadata_table.py",
+        "table/metadata/place.py",
         "    if metadata_table_made(table, time):\n        return False\n    delete_all",
         "    delete_all",
         "files of a metadata table that a writer has built since are deleted",

@@ -2,17 +2,17 @@
 
 from tests.mutants.fault import Fault
 
-KEEP = "ops/undo/metadata.py"
-LISTED = "table/listed.py"
-RECORD = "state/metadata_record.py"
+KEEP = "ops/metadata/keep.py"
+LISTED = "table/files/listed.py"
+RECORD = "state/metadata/record.py"
 EXECUTE = "ops/restore/execute.py"
 ROLLBACK = "ops/rollback/execute.py"
 LEFTOVERS = "ops/restore/leftovers.py"
 WITHDRAW = "ops/restore/withdraw.py"
 PLANNING = "ops/restore/planning.py"
-TEST = "ops/undo/test_metadata.py"
-OWN_ROLLBACK = "ops/undo/test_metadata_own_rollback.py"
-OF_RECORD = "state/test_metadata_record.py"
+TEST = "ops/metadata/test_keep.py"
+OWN_ROLLBACK = "ops/metadata/test_keep_own_rollback.py"
+OF_RECORD = "state/metadata/test_record.py"
 OF_RESTORE = "ops/restore/test_metadata_table.py"
 OF_KEPT = "ops/restore/test_kept_metadata_table.py"
 NEW_ONE = "ops/restore/test_new_metadata_table.py"

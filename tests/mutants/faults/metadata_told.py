@@ -5,7 +5,7 @@ from tests.mutants.fault import Fault
 GUARDS = "ops/guards/metadata.py"
 RESTORE = "ops/restore/planning.py"
 ROLLBACK = "ops/rollback/planning.py"
-KEEP = "ops/undo/metadata.py"
+KEEP = "ops/metadata/keep.py"
 REQUIRED = "ops/guards/test_required_indexes.py"
 OF_REQUIRED_AGAIN = ("cli/test_required_index.py",)
 OF_UNRECORDED = ("ops/undo/test_unrecorded.py",)
@@ -34,14 +34,14 @@ FAULTS = (
         OF_UNRECORDED,
     ),
     Fault(
-        "table/metadata_aside.py",
+        "table/metadata/aside.py",
         '{re.escape(_FILES)})?")\n',
         '{re.escape(_FILES)})")\n',
         "nothing shows a metadata table that is set aside, and whose record is gone",
         OF_UNRECORDED,
     ),
     Fault(
-        "table/metadata_aside.py",
+        "table/metadata/aside.py",
         "    _delete_folders(table, aside)\n    forget_place(table, aside)\n",
         "    _delete_folders(table, aside)\n",
         "the list of a metadata table's files stays for ever",
@@ -84,11 +84,11 @@ FAULTS = (
         (REQUIRED,),
     ),
     Fault(
-        "state/metadata_record.py",
+        "state/metadata/record.py",
         "            entry.partition in in_use,\n",
         "",
         "a rerun takes a folder that a dead build has left for an index",
-        ("state/test_metadata_record.py",),
+        ("state/metadata/test_record.py",),
     ),
     Fault(
         KEEP,

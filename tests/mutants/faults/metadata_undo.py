@@ -2,13 +2,13 @@
 
 from tests.mutants.fault import Fault
 
-UNDO = "state/metadata_undo.py"
-FATE = "state/metadata_fate.py"
-TEST = "state/test_metadata_undo.py"
-REASONS = "state/test_metadata_undo_partitions.py"
+UNDO = "state/metadata/undo.py"
+FATE = "state/metadata/treatment.py"
+TEST = "state/metadata/test_undo.py"
+REASONS = "state/metadata/test_undo_partitions.py"
 BACK = f"{TEST}::test_what_is_left_lists_the_files_of_the_target"
-OF_FATE = "state/test_metadata_fate.py"
-INDEXES = "state/indexes.py"
+OF_FATE = "state/metadata/test_treatment.py"
+INDEXES = "state/metadata/indexes.py"
 BESIDE = "state/test_built_beside.py"
 GROUPS = f"{REASONS}::test_file_groups_that_a_removed_write_has_begun_go_with_it"
 
@@ -132,7 +132,7 @@ FAULTS = (
         "        PartitionFate(name, None, tuple(view.to_undo(name))) if why is None",
         "        PartitionFate(name, None) if why is None",
         "files of undone instants stay in the metadata table",
-        ("ops/undo/test_metadata.py::test_it_is_rolled_back_where_it_is_set_aside",),
+        ("ops/metadata/test_keep.py::test_it_is_rolled_back_where_it_is_set_aside",),
     ),
     Fault(
         UNDO,
@@ -327,7 +327,7 @@ FAULTS = (
         (f"{OF_FATE}::test_it_is_deleted_where_nothing_of_it_can_be_trusted",),
     ),
     Fault(
-        "state/metadata_gap.py",
+        "state/metadata/gap.py",
         "    return written | paths.difference(marked)\n",
         "    return written | paths\n",
         "beside a failed write's log in a savepoint the metadata table can never be kept",
@@ -430,7 +430,7 @@ FAULTS = (
         " or builds.get(partition)\n",
         "\n",
         "a rollback keeps an index that was being built when its commit came",
-        (BESIDE, "state/test_indexes.py"),
+        (BESIDE, "state/metadata/test_indexes.py"),
     ),
     Fault(
         INDEXES,

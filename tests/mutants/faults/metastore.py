@@ -2,9 +2,9 @@
 
 from tests.mutants.fault import Fault
 
-LOCK = "table/locks/metastore.py"
+LOCK = "table/locks/hive_metastore.py"
 KINDS = "table/locks/kinds.py"
-CATALOG = "state/catalog.py"
+CATALOG = "state/files/catalog.py"
 RENDER = "render/catalog.py"
 
 FAULTS = (

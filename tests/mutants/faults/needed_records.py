@@ -1,15 +1,11 @@
-"""What records say of a partition, one by one; what they name, and what protects it."""
+"""What records say of a partition, one by one, and what they name."""
 
 from tests.mutants.fault import Fault
 
-NEEDED = "state/needed.py"
-FILES = "table/saved.py"
-SAVED = "state/savepoints.py"
-PROTECTION = "state/protection.py"
-NAMED = "state/named.py"
-PARTITION = "state/partition.py"
-PROTECTED = "state/protected.py"
-WEIGH = "state/weigh.py"
+NEEDED = "state/files/needed.py"
+NAMED = "state/files/named.py"
+PARTITION = "state/files/partition.py"
+WEIGH = "state/files/changes.py"
 
 FAULTS = (
     Fault(
@@ -17,21 +13,21 @@ FAULTS = (
         "    if any(entry.missing for entry in weighed):\n",
         "    if False:\n",
         "a restore beyond a cleaned compaction is refused though the slice before holds the rows",
-        ("state/test_needed_records.py::test_the_slice_before_it_is_taken_where_all_is_there_that_it_read",),
+        ("state/files/test_needed_records.py::test_the_slice_before_it_is_taken_where_all_is_there_that_it_read",),
     ),
     Fault(
         NEEDED,
         "plan and plan.action == COMPACTION:",
         "plan:",
         "a table with a missing file cannot be judged for a commit's empty request",
-        ("state/test_needed.py::test_what_an_archived_clean_took_is_missed",),
+        ("state/files/test_needed.py::test_what_an_archived_clean_took_is_missed",),
     ),
     Fault(
         NEEDED,
         "group.setdefault(instant.time, set()).add(name)",
         "group[instant.time] = {name}",
         "the slice before a lost compaction is taken though a file that the compaction read is gone",
-        ("state/test_needed_records.py::test_it_is_not_where_a_part_of_that_is_gone",),
+        ("state/files/test_needed_records.py::test_it_is_not_where_a_part_of_that_is_gone",),
     ),
     Fault(
         NEEDED,
@@ -45,56 +41,58 @@ FAULTS = (
         "((self.records.writer(file), file) for",
         "((file.data.instant, file) for",
         "a borrowed log is filed under the instant whose name it carries",
-        ("state/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
+        ("state/files/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
     ),
     Fault(
         WEIGH,
         "        self.unproved += verdict.unproved\n",
         "",
         "files with a removed instant's name in a foreign partition are not told",
-        ("state/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
+        ("state/files/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
     ),
     Fault(
         WEIGH,
         "        self.contradictions += verdict.contradictions\n",
         "",
         "files go that something needs",
-        ("state/test_needed_records.py::test_what_a_kept_commit_has_written_contradicts",),
+        ("state/files/test_needed_records.py::test_what_a_kept_commit_has_written_contradicts",),
     ),
     Fault(
         WEIGH,
         "        if listing is not None and listing.linked:\n",
         "        if False:\n",
         "files behind a symbolic link are deleted",
-        ("state/test_needed_records.py::test_what_is_behind_a_link_contradicts",),
+        ("state/files/test_needed_records.py::test_what_is_behind_a_link_contradicts",),
     ),
     Fault(
         NEEDED,
         "        tuple(entry.path for entry in entries if entry.bare),\n",
         "        (),\n",
         "partitions without metafile are not told",
-        ("state/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",),
+        (
+            "state/files/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",
+        ),
     ),
     Fault(
         NEEDED,
         "    compactions = pending_compactions(table, timeline, removed)\n",
         "    compactions = pending_compactions(table, timeline, ())\n",
         "a compaction that is removed opens a slice",
-        ("state/test_needed_records.py::test_a_pending_compaction_opens_a_slice_unless_it_goes",),
+        ("state/files/test_needed_records.py::test_a_pending_compaction_opens_a_slice_unless_it_goes",),
     ),
     Fault(
         NEEDED,
         '"planned": planned_files(table, timeline, removed)',
         '"planned": planned_files(table, timeline, ())',
         "a plan that goes keeps its files",
-        ("state/test_needed_records.py::test_what_a_pending_plan_reads_contradicts_unless_it_goes_too",),
+        ("state/files/test_needed_records.py::test_what_a_pending_plan_reads_contradicts_unless_it_goes_too",),
     ),
     Fault(
         NEEDED,
         '        "planned": planned_files(table, timeline, removed),\n',
         "",
         "files go that a pending plan reads",
-        ("state/test_needed_records.py::test_what_a_pending_plan_reads_contradicts_unless_it_goes_too",),
+        ("state/files/test_needed_records.py::test_what_a_pending_plan_reads_contradicts_unless_it_goes_too",),
     ),
     Fault(
         NEEDED,
@@ -118,7 +116,7 @@ FAULTS = (
         (
             (
                 ""
-                "state/test_needed_records.py::test_what_carries_a_removed_instants_name_goes_where_its_record_names_the_partition"
+                "state/files/test_needed_records.py::test_what_carries_a_removed_instants_name_goes_where_its_record_names_the_partition"
             ),
         ),
     ),
@@ -134,14 +132,14 @@ FAULTS = (
         '        "borrowed": borrowed or {},\n',
         "",
         "borrowed logs stay in a partition of which commits say nothing",
-        ("state/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
+        ("state/files/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
     ),
     Fault(
         NEEDED,
         '        "cleaned": _cleaned(facts, _newest(table, timeline, removed)),\n',
         "",
         "what a clean took of a partition that no commit names is not missed",
-        ("state/test_needed_records.py::test_what_a_clean_took_before_the_newest_removed_commit_is_missed",),
+        ("state/files/test_needed_records.py::test_what_a_clean_took_before_the_newest_removed_commit_is_missed",),
     ),
     Fault(
         NEEDED,
@@ -155,80 +153,51 @@ FAULTS = (
         "frozenset(removed), frozenset(bases_only), unbound",
         "frozenset(removed), frozenset(), unbound",
         "later logs go with a compaction whose plan stays",
-        ("state/test_needed_records.py::test_of_a_compaction_whose_plan_stays_later_logs_stay",),
+        ("state/files/test_needed_records.py::test_of_a_compaction_whose_plan_stays_later_logs_stay",),
     ),
     Fault(
         NEEDED,
         "facts.written.files, savepointed.files, facts.sweep.named, facts.sweep.within)\n",
         "facts.written.files, savepointed.files, frozenset(), facts.sweep.within)\n",
         "after the restore partitions without metafile are not looked at",
-        ("state/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",),
+        (
+            "state/files/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",
+        ),
     ),
     Fault(
         NEEDED,
         "    unknown = savepointed.instants - {entry.time for entry in facts.timeline.instants}\n",
         "    unknown = savepointed.instants\n",
         "files of an instant that has run again since a restore do not bind",
-        ("state/test_needed_records.py::test_what_has_come_again_since_a_restore_binds",),
+        ("state/files/test_needed_records.py::test_what_has_come_again_since_a_restore_binds",),
     ),
     Fault(
         NEEDED,
         "    if savepointed.odd is not None:\n",
         "    if False:\n",
         "a savepoint that names what nobody knows is believed",
-        ("state/test_needed_records.py::test_a_savepoint_that_names_no_data_file_cannot_be_trusted",),
-    ),
-    Fault(
-        FILES,
-        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
-        "        if True:\n",
-        "a log that does not count is missed, since Hudi's savepoint names it",
-        (
-            (
-                ""
-                "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8"
-            ),
-        ),
-    ),
-    Fault(
-        FILES,
-        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
-        "        if not rules.logs_named_by_writer or time in committed:\n",
-        "a base file of an instant that the timeline has lost does not bind",
-        (
-            (
-                ""
-                "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8"
-            ),
-        ),
-    ),
-    Fault(
-        FILES,
-        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
-        "        if is_base or time in committed:\n",
-        "below table version 8 a log that the savepoint names does not bind",
-        ("state/test_needed_records.py::test_below_version_8_a_log_binds_by_its_slice",),
+        ("state/files/test_needed_records.py::test_a_savepoint_that_names_no_data_file_cannot_be_trusted",),
     ),
     Fault(
         PARTITION,
         "late, misnamed = undated(known, records, view)",
         "late, misnamed = undated(members, records, view)",
         "a log that only a savepoint or clean knows goes to a wrong slice",
-        ("state/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
+        ("state/files/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
     ),
     Fault(
         NEEDED,
         "    if undated:\n",
         "    if False:\n",
         "the archive is not asked which slice a log belongs to",
-        ("state/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
+        ("state/files/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
     ),
     Fault(
         NEEDED,
         "entry.time for entry in timeline.completed_writes() if entry.time not in removed), default",
         "entry.time for entry in timeline.completed_writes()), default",
         "what a clean took after the target and before the newest commit is not missed",
-        ("state/test_needed_records.py::test_what_a_clean_took_before_the_newest_removed_commit_is_missed",),
+        ("state/files/test_needed_records.py::test_what_a_clean_took_before_the_newest_removed_commit_is_missed",),
     ),
     Fault(
         NEEDED,
@@ -249,251 +218,139 @@ FAULTS = (
         "archived_cleans(facts.table, after)",
         'archived_cleans(facts.table, "")',
         "cleans of long ago count",
-        ("state/test_needed.py::test_what_an_archived_clean_took_is_missed",),
+        ("state/files/test_needed.py::test_what_an_archived_clean_took_is_missed",),
     ),
     Fault(
         NEEDED,
         'if instant.pending or max(instant.time, instant.completion_time or "") > after:',
         'if max(instant.time, instant.completion_time or "") > after:',
         "what a pending clean of before the newest commit may have taken is not missed",
-        ("state/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
+        ("state/files/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
     ),
     Fault(
         NEEDED,
         'if instant.pending or max(instant.time, instant.completion_time or "") > after:',
         'if instant.pending or (instant.completion_time or "") > after:',
         "a clean without completion time counts for nothing",
-        ("state/test_needed.py::test_a_completed_clean_without_a_word_counts_by_its_plan",),
+        ("state/files/test_needed.py::test_a_completed_clean_without_a_word_counts_by_its_plan",),
     ),
     Fault(
         NEEDED,
         "            found[partition] |= names\n",
         "            found[partition] = set(names)\n",
         "of two cleans of one partition only the last counts",
-        ("state/test_needed_records.py::test_all_cleans_of_a_partition_count",),
+        ("state/files/test_needed_records.py::test_all_cleans_of_a_partition_count",),
     ),
     Fault(
         NEEDED,
         "(State.COMPLETED, State.REQUESTED, State.INFLIGHT)",
         "(State.COMPLETED, State.INFLIGHT)",
         "what a clean was requested to take does not count",
-        ("state/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
+        ("state/files/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
     ),
     Fault(
         NEEDED,
         "(State.COMPLETED, State.REQUESTED, State.INFLIGHT)",
         "(State.COMPLETED, State.REQUESTED)",
         "a clean whose plan is in its inflight file took nothing",
-        ("state/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
+        ("state/files/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
     ),
     Fault(
         NEEDED,
         "(State.COMPLETED, State.REQUESTED, State.INFLIGHT)",
         "(State.REQUESTED, State.COMPLETED, State.INFLIGHT)",
         "what a clean had planned counts for what it took",
-        ("state/test_needed_records.py::test_a_completed_clean_took_what_it_says_and_not_what_it_had_planned",),
+        ("state/files/test_needed_records.py::test_a_completed_clean_took_what_it_says_and_not_what_it_had_planned",),
     ),
     Fault(
         NEEDED,
         "        if file is not None and timeline.sizes[file.name]:\n            if state is not",
         "        if file is not None:\n            if state is not",
         "a clean that died with an empty file cannot be read",
-        ("state/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
+        ("state/files/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
     ),
     Fault(
         NEEDED,
         "told = records.get(path, PackedRecords(Records()))",
         "told = PackedRecords(Records())",
         "what commits have written into a lost compaction's slice is forgotten",
-        ("state/test_needed_records.py::test_it_is_not_where_a_part_of_that_is_gone",),
-    ),
-    Fault(
-        SAVED,
-        "    return head.comment.startswith(PROTECTION_COMMENT)\n",
-        "    return PROTECTION_COMMENT in head.comment\n",
-        "an operator's savepoint whose comment quotes hudictl's is taken away",
-        ("state/test_savepoints.py::test_a_comment_that_quotes_hudictls_makes_none_its_own",),
-    ),
-    Fault(
-        SAVED,
-        "in savepointed_names(table, timeline) if names}",
-        "in savepointed_names(table, timeline)}",
-        "a partition of which a savepoint names no file counts as one",
-        ("state/test_savepoints.py::test_all_completed_savepoints_are_read_and_no_others",),
-    ),
-    Fault(
-        SAVED,
-        "    return {partition for _, partition, names in savepointed_names(table, timeline) if names}\n",
-        "    return set()\n",
-        "a partition that savepoints alone name is not looked at",
-        ("state/test_savepoints.py::test_all_completed_savepoints_are_read_and_no_others",),
-    ),
-    Fault(
-        PROTECTION,
-        "judged(facts, way.times, savepointed, cleans=cleans)) for",
-        "judged(facts, way.times, {}, cleans=cleans)) for",
-        "what a savepoint names does not bind where it is proved",
-        ("state/test_protection.py::test_what_a_savepoint_names_is_missed_where_it_is_gone",),
-    ),
-    Fault(
-        PROTECTION,
-        'dict.fromkeys(facts.sweep.partitions, "")',
-        "{}",
-        "a partition without files has no entry in the savepoint",
-        ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),
-    ),
-    Fault(
-        PROTECTED,
-        "names.update((name, size) for name, size in needed.items() if size is not None)",
-        "names.update((name, size or 0) for name, size in needed.items())",
-        "a savepoint names files that are not there",
-        ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),
-    ),
-    Fault(
-        PROTECTED,
-        "    if hudi is not None:\n",
-        "    if False:\n",
-        "a savepoint names less than Hudi's own",
-        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
-    ),
-    Fault(
-        PROTECTED,
-        "zip(ways, records, strict=False)",
-        "zip(ways[:1], records, strict=False)",
-        "a savepoint names what one way back needs",
-        ("state/test_protection.py::test_it_names_what_each_way_back_needs",),
-    ),
-    Fault(
-        PROTECTION,
-        "for way in ways if not way.outcome.missing), key=len",
-        "for way in ways), key=len",
-        "a way back that is impossible says what is unprotected",
-        ("state/test_protection.py::test_the_way_back_of_which_most_is_protected_counts",),
-    ),
-    Fault(
-        PROTECTION,
-        "    return min((_outside(",
-        "    return max((_outside(",
-        "files are called unprotected that a way back does not need",
-        ("state/test_protection.py::test_the_way_back_of_which_most_is_protected_counts",),
-    ),
-    Fault(
-        PROTECTED,
-        "    data = None if rules.logs_named_by_writer else parse_data_file(name)\n",
-        "    data = None\n",
-        "below version 8 logs are called unprotected that their base file's name protects",
-        ("state/test_protection.py::test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on",),
-    ),
-    Fault(
-        PROTECTED,
-        "    data = None if rules.logs_named_by_writer else parse_data_file(name)\n",
-        "    data = parse_data_file(name)\n",
-        "from version 8 on a log counts as protected by another log's name",
-        ("state/test_protection.py::test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on",),
-    ),
-    Fault(
-        PROTECTED,
-        "for entry in written or () if entry.time <= target]",
-        "for entry in written or () if entry.time < target]",
-        "what the target itself replaced is named, and its commit is decoded by the engine",
-        ("state/test_protection.py::test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_is",),
-    ),
-    Fault(
-        PROTECTION,
-        "having(REPLACECOMMIT) if entry.time <= target.time}",
-        "having(REPLACECOMMIT) if entry.time < target.time}",
-        "what the target itself replaced is named",
-        ("state/test_protection.py::test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_is",),
-    ),
-    Fault(
-        PROTECTED,
-        "committed(entry[0][3]) and entry[0][3] <= target]",
-        "committed(entry[0][3]) and entry[0][3] < target]",
-        "the target's own slice is not the newest",
-        ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),
-    ),
-    Fault(
-        PROTECTED,
-        "(entry.files for entry in slices if",
-        "(entry.files[:1] for entry in slices if",
-        "the logs of a slice are not named",
-        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
+        ("state/files/test_needed_records.py::test_it_is_not_where_a_part_of_that_is_gone",),
     ),
     Fault(
         NAMED,
         "instant.completed or request is None",
         "request is None",
         "the plan of a completed service keeps what it has read",
-        ("state/test_named.py::test_a_completed_clustering_names_what_it_has_read_no_more",),
+        ("state/files/test_named.py::test_a_completed_clustering_names_what_it_has_read_no_more",),
     ),
     Fault(
         NAMED,
         " or not timeline.sizes[request.name]:",
         ":",
         "an empty request makes the table unreadable",
-        ("state/test_named.py::test_a_request_without_content_names_nothing_and_ends_nothing",),
+        ("state/files/test_named.py::test_a_request_without_content_names_nothing_and_ends_nothing",),
     ),
     Fault(
         NAMED,
         "(COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT)",
         "(COMPACTION, CLUSTERING, REPLACECOMMIT)",
         "a file that a pending log compaction reads is deleted",
-        ("state/test_named.py::test_a_pending_table_service_names_what_it_reads",),
+        ("state/files/test_named.py::test_a_pending_table_service_names_what_it_reads",),
     ),
     Fault(
         NAMED,
         "(COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT)",
         "(COMPACTION, LOGCOMPACTION, CLUSTERING)",
         "below version 8 a file that a pending clustering reads is deleted",
-        ("state/test_named.py::test_a_pending_table_service_names_what_it_reads",),
+        ("state/files/test_named.py::test_a_pending_table_service_names_what_it_reads",),
     ),
     Fault(
         NAMED,
         "(COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT)",
         "(COMPACTION, LOGCOMPACTION, REPLACECOMMIT)",
         "from version 8 on a file that a pending clustering reads is deleted",
-        ("state/test_named.py::test_a_pending_table_service_names_what_it_reads",),
+        ("state/files/test_named.py::test_a_pending_table_service_names_what_it_reads",),
     ),
     Fault(
         NAMED,
         "(*task.files, *task.logs):",
         "(*task.files,):",
         "a log that a pending rollback names is deleted",
-        ("state/test_named.py::test_a_pending_rollback_names_its_files_and_logs",),
+        ("state/files/test_named.py::test_a_pending_rollback_names_its_files_and_logs",),
     ),
     Fault(
         NAMED,
         "(*task.files, *task.logs):",
         "(*task.logs,):",
         "a file that a pending rollback names is deleted",
-        ("state/test_named.py::test_a_pending_rollback_names_its_files_and_logs",),
+        ("state/files/test_named.py::test_a_pending_rollback_names_its_files_and_logs",),
     ),
     Fault(
         NAMED,
         "built_on(written.files, times), written.partitions)",
         "built_on(written.files, times), frozenset())",
         "a file in a partition that commits name is never sure",
-        ("state/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
+        ("state/files/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
     ),
     Fault(
-        "table/written.py",
+        "table/files/written.py",
         "chain.from_iterable(entry.previous for entry in found[0])",
         "chain.from_iterable(entry.previous for entry in found[0][1:])",
         "a file that a later commit is based on is deleted",
-        ("state/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
+        ("state/files/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
     ),
     Fault(
         NAMED,
         "            common = names[partition].intersection(saved)\n",
         "            common = names[partition].intersection(saved[:1])\n",
         "of the files in a savepoint only the first one is kept",
-        ("state/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
+        ("state/files/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
     ),
     Fault(
-        "table/written.py",
+        "table/files/written.py",
         "    for entry in sorted(entries, key=lambda entry: entry.time):\n",
         "    for entry in sorted(entries, key=lambda entry: entry.time)[:1]:\n",
         "a file that only a later commit names is deleted",
-        ("state/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
+        ("state/files/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
     ),
 )

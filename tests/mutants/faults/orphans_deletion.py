@@ -2,11 +2,11 @@
 
 from tests.mutants.fault import Fault
 
-OPS = "ops/orphans.py"
-UNLIST = "ops/undo/unlist.py"
+OPS = "ops/clean_up/orphans.py"
+UNLIST = "ops/metadata/unlist.py"
 TIMELINE = "ops/guards/timeline.py"
-RETIRED = "ops/undo/retired.py"
-OF_LEFT = ("ops/test_orphans_left.py",)
+RETIRED = "ops/metadata/retired.py"
+OF_LEFT = ("ops/clean_up/test_orphans_left.py",)
 
 FAULTS = (
     Fault(
@@ -14,21 +14,21 @@ FAULTS = (
         "    if written.unreadable:\n",
         "    if False:\n",
         "a file is deleted that a commit may name which cannot be read any more",
-        ("ops/test_orphans.py::test_a_commit_that_cannot_be_read_by_then_keeps_all",),
+        ("ops/clean_up/test_orphans.py::test_a_commit_that_cannot_be_read_by_then_keeps_all",),
     ),
     Fault(
         OPS,
         "    writable_table(table, session.locking)\n",
         "",
         "orphans are deleted of a table that hudictl must not change",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         OPS,
         ("    signs = read_signs(table)\n    _check_signs(session, signs)\n\n"),
         ("    signs = read_signs(table)\n\n"),
         "a deletion of orphans is planned beside a writer that holds its lock",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         OPS,
@@ -45,14 +45,16 @@ FAULTS = (
         ),
         "        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, None, ())\n",
         "a writer that shows only by the files it writes loses its metadata table",
-        ("ops/test_orphans_guards.py::test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table",),
+        (
+            "ops/clean_up/test_orphans_guards.py::test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table",
+        ),
     ),
     Fault(
         OPS,
         '            "metadata table": metadata_facts(metadata_table),\n',
         "",
         "a saved plan drops a metadata table that came since",
-        ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         OPS,
@@ -62,49 +64,51 @@ FAULTS = (
         ),
         "",
         "a saved plan deletes files that nobody has agreed to",
-        ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         OPS,
         "files_digest((orphan.file.path, orphan.file.size or 0) for",
         "files_digest((orphan.file.path, 0) for",
         "a saved plan deletes a file that has grown since",
-        ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         OPS,
         "**table_fingerprint(table, asdict(options)),",
         "**table_fingerprint(table, {}),",
         "a saved plan is applied with other options",
-        ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_what_was_asked_for",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_what_was_asked_for",),
     ),
     Fault(
         OPS,
         "        return self.metadata_table.lost\n",
         "        return ()\n",
         "nobody is told of the indexes that go",
-        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
+        ("ops/clean_up/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
     ),
     Fault(
         OPS,
         "        metadata_table_unread=facts.known.unread if drops else None,\n",
         "",
         "nobody is told that the metadata table could not be compared",
-        ("ops/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
     ),
     Fault(
         OPS,
         "        partition_metafiles_made=bare,\n",
         "        partition_metafiles_made=(),\n",
         "partitions that only the metadata table knows vanish with it",
-        ("ops/test_orphans_guards.py::test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafile",),
+        (
+            "ops/clean_up/test_orphans_guards.py::test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafile",
+        ),
     ),
     Fault(
         OPS,
         "    file_guards.metafiles_can_be_made(facts.table, needed)\n",
         "",
         "a metafile is made that hides partitions below, or in a folder that is not there",
-        ("ops/test_orphans_guards.py::test_where_a_metafile_cannot_be_made_the_metadata_table_stays",),
+        ("ops/clean_up/test_orphans_guards.py::test_where_a_metafile_cannot_be_made_the_metadata_table_stays",),
     ),
     Fault(
         OPS,
@@ -118,21 +122,23 @@ FAULTS = (
         "nothing_lost_or_gained(gap.without(paths))",
         "nothing_lost_or_gained(gap)",
         "orphans that the metadata table keeps from readers cannot be deleted",
-        ("ops/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",),
+        (
+            "ops/clean_up/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",
+        ),
     ),
     Fault(
         OPS,
         "    known_timeline(session.table, signs.timeline)\n",
         "",
         "orphans are deleted beside an action that hudictl does not know",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         OPS,
         "    liveness.no_lock_in_use(session.table, signs, session.locking)\n",
         "",
         "orphans are deleted beside a writer that holds its lock",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         OPS,
@@ -146,49 +152,49 @@ FAULTS = (
         "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
         "[*(entry.instant for entry in signs.restores)]",
         "orphans are deleted beside a pending rollback",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         TIMELINE,
         "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
         "[*(entry.instant for entry in signs.live_rollbacks)]",
         "orphans are deleted beside a pending restore",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         TIMELINE,
         "for entry in signs.live_rollbacks)]",
         "for entry in signs.rollbacks)]",
         "a rollback that is left over keeps orphans for ever",
-        ("ops/test_orphans_guards.py::test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way",),
     ),
     Fault(
         TIMELINE,
         "*(entry.instant for entry in signs.restores),",
         "*(entry.instant for entry in signs.planned_restores),",
         "orphans are deleted beside a restore without readable plan",
-        ("ops/test_orphans_guards.py::test_none_is_planned",),
+        ("ops/clean_up/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
         OPS,
         ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate)\n"),
         "",
         "a command with nothing to do takes the claim and writes a record",
-        ("ops/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
+        ("ops/clean_up/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
     ),
     Fault(
         OPS,
         "    recover_properties(table.storage)\n",
         "",
         "an interrupted update of the properties stays beside the deletion of orphans",
-        ("ops/test_orphans_guards.py::test_an_interrupted_update_of_the_properties_is_ended_first",),
+        ("ops/clean_up/test_orphans_guards.py::test_an_interrupted_update_of_the_properties_is_ended_first",),
     ),
     Fault(
         OPS,
         ("        _prepare(session, plan, time)\n        retire_metadata_table(table, time)\n"),
         "        _prepare(session, plan, time)\n",
         "files go while the metadata table lists them",
-        ("ops/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
+        ("ops/clean_up/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
     ),
     Fault(
         OPS,
@@ -198,7 +204,7 @@ FAULTS = (
         (
             (
                 ""
-                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+                "ops/clean_up/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
             ),
         ),
     ),
@@ -207,14 +213,14 @@ FAULTS = (
         "    delete_retired(table, time)\n",
         "",
         "the retired metadata table stays",
-        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
+        ("ops/clean_up/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
     ),
     Fault(
         OPS,
         "bytes_deleted=sum(file.size or 0 for file in files),",
         "bytes_deleted=plan.bytes_to_delete,",
         "bytes that stayed are said to be deleted",
-        ("ops/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
+        ("ops/clean_up/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
     ),
     Fault(
         OPS,
@@ -231,7 +237,9 @@ FAULTS = (
             "in left)) and ():\n"
         ),
         "the metadata table goes though it alone keeps rows from readers",
-        ("ops/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",),
+        (
+            "ops/clean_up/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",
+        ),
     ),
     Fault(
         OPS,
@@ -241,7 +249,7 @@ FAULTS = (
         (
             (
                 ""
-                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+                "ops/clean_up/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
             ),
         ),
     ),
@@ -250,49 +258,49 @@ FAULTS = (
         "    taken = {entry.time for entry in timeline.instants} | named.built_on\n",
         "    taken = {entry.time for entry in timeline.instants}\n",
         "a file goes on whose instant a commit has built since",
-        ("ops/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
+        ("ops/clean_up/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
     ),
     Fault(
         OPS,
         "if orphan.file.path in left and not orphan.file.data.is_base}",
         "if orphan.file.path in left}",
         "with a base file that stays stay its logs",
-        ("ops/test_orphans_guards.py::test_a_base_file_that_stays_below_version_8_keeps_no_log_upon_it",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_base_file_that_stays_below_version_8_keeps_no_log_upon_it",),
     ),
     Fault(
         OPS,
         ("    if table.rules.logs_named_by_writer:\n        return left\n"),
         "",
         "from version 8 on a log keeps the others of its instant",
-        ("ops/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
+        ("ops/clean_up/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
     ),
     Fault(
         OPS,
         "if asked or (grow and not",
         "if asked or (not",
         "a log of version 8 that was copied anew stays",
-        ("ops/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
+        ("ops/clean_up/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
     ),
     Fault(
         OPS,
         "if state != planned[path]}",
         "if state[0] != planned[path][0]}",
         "a log that was written anew with the same size is deleted",
-        ("ops/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
     ),
     Fault(
         OPS,
         "if state != planned[path]}",
         "if state[1] != planned[path][1]}",
         "a log that has grown within one tick of the clock is deleted",
-        ("ops/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
     ),
     Fault(
         OPS,
         "    if quiet_ms >= options.idle_ms:\n",
         "    if abs(quiet_ms) >= options.idle_ms:\n",
         "a file of a clock that is ahead goes under its writer",
-        ("ops/test_orphans_guards.py::test_a_file_from_a_clock_that_is_ahead_stays",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_file_from_a_clock_that_is_ahead_stays",),
     ),
     Fault(
         OPS,
@@ -302,7 +310,7 @@ FAULTS = (
         (
             (
                 ""
-                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+                "ops/clean_up/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
             ),
         ),
     ),
@@ -315,7 +323,7 @@ FAULTS = (
         (
             (
                 ""
-                "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table"
+                "ops/clean_up/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table"
             ),
         ),
     ),
@@ -324,35 +332,35 @@ FAULTS = (
         "    if not count:\n        return unchanged(table)\n",
         "    if count:\n        return unchanged(table)\n",
         "a metadata table that lists an orphan is not changed",
-        ("ops/test_orphans_kept_metadata_table.py",),
+        ("ops/clean_up/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         UNLIST,
         "    if listing is None:\n",
         "    if listing is None:\n        return unchanged(table)\n",
         "a metadata table that cannot be read is kept",
-        ("ops/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
+        ("ops/clean_up/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
     ),
     Fault(
         OPS,
         "        left |= listed(_listing(session), (orphan.file for orphan in plan.orphans))\n",
         "        pass\n",
         "a file is deleted that the kept metadata table lists by now",
-        ("ops/test_orphans_kept_metadata_table.py",),
+        ("ops/clean_up/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
         "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))\n",
         "        wrong = metadata_table_begun(table, time)\n",
         "a kept metadata table that lists a deleted file by now is not told",
-        ("ops/test_orphans_kept_metadata_table.py",),
+        ("ops/clean_up/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
         "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))\n",
         "        wrong = bool(listed(_listing(session), files))\n",
         "a metadata table that is being made beside the deletion is not told",
-        ("ops/test_orphans_kept_metadata_table.py",),
+        ("ops/clean_up/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
@@ -380,13 +388,13 @@ FAULTS = (
         "found.operation == kind.value)",
         "found)",
         "what another operation has put aside is deleted",
-        ("ops/test_metadata_drop.py",),
+        ("ops/metadata/test_drop.py",),
     ),
     Fault(
         RETIRED,
         "        forget_retired(table, time)\n",
         "        pass\n",
         "the record of a metadata table that a writer has built upon stays, and each rerun finds work to do",
-        ("ops/test_metadata_drop.py", "ops/test_orphans_left.py"),
+        ("ops/metadata/test_drop.py", "ops/clean_up/test_orphans_left.py"),
     ),
 )

@@ -3,13 +3,13 @@
 from tests.mutants.fault import Fault
 
 FINGERPRINT = "ops/fingerprint.py"
-LATER = "state/later.py"
+LATER = "state/timeline/removed.py"
 PENDING = "state/pending.py"
 PLAN = "ops/restore/plan.py"
 ROLLBACK_FINGERPRINT = "ops/rollback/fingerprint.py"
 SAVED = "ops/saved_plan.py"
 SESSION = "ops/session.py"
-WRITERS = "state/writers.py"
+WRITERS = "state/writers/activity.py"
 
 FAULTS = (
     Fault(
@@ -175,7 +175,7 @@ FAULTS = (
         "        times = {entry.time for entry in writes if entry.time > target.time}\n",
         "        times = {entry.time for entry in writes if entry.time >= target.time}\n",
         "the target goes with what is later",
-        tests=("state/test_orphans.py::test_what_a_completed_restore_names_is_sure",),
+        tests=("state/orphans/test_find.py::test_what_a_completed_restore_names_is_sure",),
     ),
     Fault(
         LATER,

@@ -6,7 +6,7 @@ BACKUP = "ops/undo/backup.py"
 BLOCKS = "ops/undo/blocks.py"
 INSTANTS = "ops/undo/instants.py"
 PHASES = "ops/undo/phases.py"
-TIMELINE = "table/timeline.py"
+TIMELINE = "table/timeline/active.py"
 
 FAULTS = (
     Fault(

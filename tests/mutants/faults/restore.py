@@ -195,7 +195,7 @@ FAULTS = (
         EXECUTE,
         "        found = verify_data(\n",
         (
-            "        from hudictl.table.sweep import sweep\n\n"
+            "        from hudictl.table.files.sweep import sweep\n\n"
             "        found = (lambda *_: sweep(run.table, run.session.engine, plan.case.named))(\n"
         ),
         "a restore ends with files left",

@@ -7,7 +7,7 @@ EXECUTE = "ops/rollback/execute.py"
 FAILED = "ops/rollback/failed.py"
 INDEXES = "ops/rollback/indexes.py"
 METADATA = "ops/rollback/metadata.py"
-PLACES = "ops/rollback/places.py"
+PLACES = "ops/rollback/partitions.py"
 PLANNING = "ops/rollback/planning.py"
 
 FAULTS = (
@@ -16,56 +16,56 @@ FAULTS = (
         "    if table.rules.needs_rollback_blocks and not table.is_cow:\n        return None\n",
         "",
         "empty logs of version 6 stay in partitions that the target does not name",
-        tests=("ops/rollback/test_places.py::test_where_all_partitions_matter_all_are_listed",),
+        tests=("ops/rollback/test_partitions.py::test_where_all_partitions_matter_all_are_listed",),
     ),
     Fault(
         PLACES,
         "if any(folder is None or folder.partial for folder in folders):",
         "if any(folder is None for folder in folders):",
         "files of a failed write stay where its torn markers do not tell them",
-        tests=("ops/rollback/test_places.py",),
+        tests=("ops/rollback/test_partitions.py",),
     ),
     Fault(
         PLACES,
         "folders = [look_at_markers(table, writer.time) for writer in writers]",
         "folders = [found for writer in writers if (found := look_at_markers(table, writer.time))]",
         "files of a failed write without markers stay",
-        tests=("ops/rollback/test_places.py",),
+        tests=("ops/rollback/test_partitions.py",),
     ),
     Fault(
         PLACES,
         "[instant] if instant.pending else at_work_beside(table, signs.timeline, time)",
         "[instant] if instant.pending else []",
         "a compaction that runs beside the rollback is not seen",
-        tests=("ops/rollback/test_places.py",),
+        tests=("ops/rollback/test_partitions.py",),
     ),
     Fault(
         PLACES,
         "    return marked.union(*(",
         "    return frozenset().union(*(",
         "a compaction that runs in another partition is not seen",
-        tests=("ops/rollback/test_places.py::test_a_table_service_that_runs_beside_is_seen_by_its_files",),
+        tests=("ops/rollback/test_partitions.py::test_a_table_service_that_runs_beside_is_seen_by_its_files",),
     ),
     Fault(
         PLACES,
         "if instant is not None and time not in backup:",
         "if instant is not None:",
         "a rollback that died lists the whole table when it goes on",
-        tests=("ops/rollback/test_places.py::test_a_rollback_that_died_lists_the_partitions_of_its_plan",),
+        tests=("ops/rollback/test_partitions.py::test_a_rollback_that_died_lists_the_partitions_of_its_plan",),
     ),
     Fault(
         PLANNING,
         "whole = known is not NOT_ASKED or takes_metadata_table(",
         "whole = takes_metadata_table(",
         "a metadata table is compared with a part of storage",
-        tests=("ops/rollback/test_places.py::test_where_all_partitions_matter_all_are_listed",),
+        tests=("ops/rollback/test_partitions.py::test_where_all_partitions_matter_all_are_listed",),
     ),
     Fault(
         PLANNING,
         "whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])",
         "whole = known is not NOT_ASKED",
         "a metadata table that is put back is compared with a part of storage",
-        tests=("ops/rollback/test_places.py",),
+        tests=("ops/rollback/test_partitions.py",),
     ),
     Fault(
         EXECUTE,

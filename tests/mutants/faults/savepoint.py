@@ -5,7 +5,7 @@ from tests.mutants.fault import Fault
 EXECUTE = "ops/savepoint/execute.py"
 DELETION = "ops/savepoint/deletion.py"
 PLANNING = "ops/savepoint/planning.py"
-LITTER = "ops/litter.py"
+LITTER = "ops/clean_up/litter.py"
 
 FAULTS = (
     Fault(
@@ -97,35 +97,35 @@ FAULTS = (
         ("    def work(run: Begun[None]) -> HeartbeatRow:\n        run.held.check()\n"),
         "    def work(run: Begun[None]) -> HeartbeatRow:\n",
         "a heartbeat goes beside one who has taken over",
-        ("ops/test_litter_heartbeats.py",),
+        ("ops/clean_up/test_litter_heartbeats.py",),
     ),
     Fault(
         LITTER,
         ("    def work(run: Begun[None]) -> MarkerFolderRow:\n        run.held.check()\n"),
         "    def work(run: Begun[None]) -> MarkerFolderRow:\n",
         "markers go beside one who has taken over",
-        ("ops/test_litter_markers.py",),
+        ("ops/clean_up/test_litter_markers.py",),
     ),
     Fault(
         LITTER,
         "        if (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):\n",
         "        if False:\n",
         "a heartbeat goes that has beaten since it was shown",
-        ("ops/test_litter_heartbeats.py",),
+        ("ops/clean_up/test_litter_heartbeats.py",),
     ),
     Fault(
         LITTER,
         "        if now != shown:\n",
         "        if False:\n",
         "markers go that have come since they were shown",
-        ("ops/test_litter_markers.py",),
+        ("ops/clean_up/test_litter_markers.py",),
     ),
     Fault(
         LITTER,
         "        session.table.storage.sync(HEARTBEATS)\n",
         "",
         "a heartbeat comes back after a power failure",
-        ("ops/test_litter_heartbeats.py",),
+        ("ops/clean_up/test_litter_heartbeats.py",),
     ),
     Fault(
         DELETION,
@@ -167,14 +167,14 @@ FAULTS = (
         "    if dropped:\n",
         "    if False:\n",
         "`check` is silent about a dropped partition whose files a savepoint names",
-        ("state/test_dropped.py",),
+        ("state/timeline/test_dropped.py",),
     ),
     Fault(
-        "state/dropped.py",
+        "state/timeline/dropped.py",
         "if path in found.partitions and path not in others}",
         "if path in found.partitions}",
         "a partition with a new row in it counts as dropped",
-        ("state/test_dropped.py",),
+        ("state/timeline/test_dropped.py",),
     ),
     Fault(
         "cli/commands/savepoint.py",
@@ -191,7 +191,7 @@ FAULTS = (
         ("reports/health/test_overwritten.py",),
     ),
     Fault(
-        "table/choose.py",
+        "table/files/choose.py",
         "rests.setdefault(file_id[:8], set()).add(file_id[8:36])",
         "rests.setdefault(file_id[:8], set()).add(file_id)",
         "file groups of one writer, whose UUID begins with digits, count as one bucket twice",

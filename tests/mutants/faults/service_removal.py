@@ -2,12 +2,12 @@
 
 from tests.mutants.fault import Fault
 
-SERVICE = "ops/rollback/service.py"
-CLEANS = "state/cleans.py"
-STALLED = "state/stalled.py"
+SERVICE = "ops/clean_up/service.py"
+CLEANS = "state/timeline/clean_plans.py"
+STALLED = "state/services/stalled.py"
 CHECK = "reports/health/check.py"
-TESTS = "ops/rollback/test_service.py"
-HARMFUL = "state/harmful_cleans.py"
+TESTS = "ops/clean_up/test_service.py"
+HARMFUL = "state/services/harmful_cleans.py"
 HARMFUL_TESTS = "ops/rollback/test_harmful_clean.py"
 HEALTH = "reports/health/test_services.py"
 

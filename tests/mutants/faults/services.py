@@ -2,16 +2,16 @@
 
 from tests.mutants.fault import Fault
 
-ARCHIVE = "state/archive_due.py"
-BLOCKS = "state/blocks.py"
+ARCHIVE = "state/services/due/archiving.py"
+BLOCKS = "state/services/blocks.py"
 SETTINGS = "table/settings.py"
-CLEAN = "state/clean_due.py"
-OVERDUE = "state/overdue.py"
-COMPACTION = "state/compaction_due.py"
+CLEAN = "state/services/due/cleaning.py"
+OVERDUE = "state/services/overdue.py"
+COMPACTION = "state/services/due/compaction.py"
 HEALTH = "reports/health/behind.py"
 CHECK = "reports/health/check.py"
 CHECKED = "reports/health/test_behind.py"
-TESTS = "state/test_archive_due.py"
+TESTS = "state/services/due/test_archiving.py"
 CLI = "cli/test_why.py"
 
 FAULTS = (
@@ -69,28 +69,30 @@ FAULTS = (
         "if match[3] < kept.since][:-1]\n",
         "if match[3] < kept.since]\n",
         "the file that readers of the oldest commit see is told to be overdue",
-        ("state/test_clean_due.py::test_files_that_cleaning_was_to_take",),
+        ("state/services/due/test_cleaning.py::test_files_that_cleaning_was_to_take",),
     ),
     Fault(
         OVERDUE,
         " if match[0] not in spared)\n",
         ")\n",
         "files of a savepoint are told to be overdue",
-        ("state/test_clean_due.py::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
+        ("state/services/due/test_cleaning.py::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
     ),
     Fault(
         COMPACTION,
         "sum(entry.completed or look.rules.compaction_counts_pending for entry in deltas)",
         "len(deltas)",
         "a compaction is said to be due that later releases do not schedule",
-        ("state/test_compaction_due.py::test_pending_delta_commits_count_for_the_oldest_release_alone",),
+        ("state/services/due/test_compaction.py::test_pending_delta_commits_count_for_the_oldest_release_alone",),
     ),
     Fault(
         COMPACTION,
         "    if not look.rules.compaction_waits_for_writes or not alone",
         "    if not alone",
         "a pending write is said to stop compactions of releases that do not wait for it",
-        ("state/test_compaction_due.py::test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release",),
+        (
+            "state/services/due/test_compaction.py::test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release",
+        ),
     ),
     Fault(
         HEALTH,

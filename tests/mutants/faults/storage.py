@@ -4,12 +4,12 @@ from tests.mutants.fault import Fault
 
 LOCAL = "storage/local.py"
 BASE = "storage/base.py"
-METADATA_TABLE = "table/metadata_table.py"
-METADATA_RECORD = "state/metadata_record.py"
+METADATA_TABLE = "table/metadata/place.py"
+METADATA_RECORD = "state/metadata/record.py"
 WORKERS = "workers.py"
-MARKERS = "table/markers.py"
+MARKERS = "table/writers/markers.py"
 REMOTE = "storage/remote.py"
-FATES = "table/log_fates.py"
+FATES = "table/logs/scan.py"
 
 FAULTS = (
     Fault(
@@ -101,7 +101,7 @@ FAULTS = (
         ("    if declared or server_files:\n        markers"),
         ("    if declared:\n        markers"),
         "markers of the timeline server are not read where the type is missing",
-        ("table/test_markers.py::test_without_a_type_the_files_tell",),
+        ("table/writers/test_markers.py::test_without_a_type_the_files_tell",),
     ),
     Fault(
         LOCAL,
@@ -164,14 +164,14 @@ FAULTS = (
         'if not inside(path).startswith(f"{METADATA_TABLE}/")]',
         "if False]",
         "a record of a dropped metadata table names any file, and it is deleted",
-        ("table/test_metadata_table.py::test_a_damaged_record_of_what_is_out_of_use",),
+        ("table/metadata/test_place.py::test_a_damaged_record_of_what_is_out_of_use",),
     ),
     Fault(
         METADATA_RECORD,
         "one_name(entry.partition)",
         "entry.partition",
         "a record of a kept metadata table names any folder, and it is deleted",
-        ("state/test_metadata_record.py::test_a_damaged_record_is_told",),
+        ("state/metadata/test_record.py::test_a_damaged_record_is_told",),
     ),
     Fault(
         BASE,
@@ -346,25 +346,25 @@ FAULTS = (
         ("test_workers.py::test_a_folder_that_is_not_there_is_an_error",),
     ),
     Fault(
-        "table/sweep.py",
+        "table/files/sweep.py",
         "    if errors:\n        raise StorageFailed(",
         "    if len(errors) == len(results) > 0:\n        raise StorageFailed(",
         "a task that failed counts as done",
-        ("table/test_file_view.py::test_a_folder_that_cannot_be_listed",),
+        ("table/files/test_view.py::test_a_folder_that_cannot_be_listed",),
     ),
     Fault(
         MARKERS,
         "partial = untyped or partial or (",
         "partial = untyped or (",
         "a cut file of markers counts as whole",
-        ("table/test_markers.py::test_what_a_crash_left_of_a_server_file",),
+        ("table/writers/test_markers.py::test_what_a_crash_left_of_a_server_file",),
     ),
     Fault(
         MARKERS,
         '        untyped = "" if declared else f"{TYPE_FILE} is missing or empty"\n',
         '        untyped = ""\n',
         "markers without their type count as whole",
-        ("table/test_markers.py::test_without_a_type_the_files_tell",),
+        ("table/writers/test_markers.py::test_without_a_type_the_files_tell",),
     ),
     Fault(
         "storage/base.py",
@@ -378,6 +378,6 @@ FAULTS = (
         "    rule = replace(rule, last=last)\n",
         "",
         "what a metadata table lists behind its newest rollback is called unlisted",
-        ("table/test_metadata_listing.py",),
+        ("table/metadata/test_listing.py",),
     ),
 )

@@ -2,9 +2,9 @@
 
 from tests.mutants.fault import Fault
 
-LOCK = "table/locks/storage_lock.py"
+LOCK = "table/locks/storage_based.py"
 SWAP = "storage/swap.py"
-BREAK = "ops/lock_break.py"
+BREAK = "ops/clean_up/lock_break.py"
 BROKEN = ("cli/test_lock_break.py",)
 
 FAULTS = (

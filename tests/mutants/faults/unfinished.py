@@ -2,8 +2,8 @@
 
 from tests.mutants.fault import Fault
 
-UNFINISHED = "state/unfinished.py"
-WRITES = "state/failed_writes.py"
+UNFINISHED = "state/timeline/unfinished.py"
+WRITES = "state/writers/failed_writes.py"
 CLEAN = "ops/rollback/failed.py"
 CLAIM = "table/locks/claim.py"
 LAST = "ops/restore/verify.py"
@@ -85,21 +85,21 @@ FAULTS = (
         '    if time in look.beats:\n        return Way("hudictl failed-writes clean", gone)\n',
         '    if True:\n        return Way("hudictl failed-writes clean", gone)\n',
         "cleaning lazily is named for a write without a heartbeat, which it leaves alone",
-        ("state/test_failed_writes.py::test_the_remedy_is_the_command_that_works",),
+        ("state/writers/test_failed_writes.py::test_the_remedy_is_the_command_that_works",),
     ),
     Fault(
         WRITES,
         "    if any(other.live for other in look.beats.values()):\n",
         "    if False:\n",
         "eager cleaning is named beside a live heartbeat, where it is refused",
-        ("state/test_failed_writes.py::test_beside_a_live_heartbeat_the_remedy_is_a_rollback",),
+        ("state/writers/test_failed_writes.py::test_beside_a_live_heartbeat_the_remedy_is_a_rollback",),
     ),
     Fault(
         WRITES,
         "    if write.is_service and write.instant.action != LOGCOMPACTION:\n",
         "    if write.is_service:\n",
         "--keep-plan is named for a log compaction, which cannot keep it",
-        ("state/test_failed_writes.py::test_a_log_compaction_cannot_keep_its_plan",),
+        ("state/writers/test_failed_writes.py::test_a_log_compaction_cannot_keep_its_plan",),
     ),
     Fault(
         CLEAN,

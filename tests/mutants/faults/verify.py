@@ -4,10 +4,10 @@ from tests.mutants.fault import Fault
 
 VERIFY = "ops/undo/verify.py"
 LAST = "ops/restore/verify.py"
-REMOVALS = "ops/undo/removals.py"
-FILES = "ops/undo/files.py"
+REMOVALS = "ops/undo/planning.py"
+FILES = "ops/undo/execute.py"
 UNTOUCHED = "ops/undo/untouched.py"
-SWEEP = "table/sweep.py"
+SWEEP = "table/files/sweep.py"
 
 FAULTS = (
     Fault(
@@ -55,14 +55,14 @@ FAULTS = (
         "    if within is not None and path not in within:\n        return None\n",
         "",
         "files of partitions that were not listed count as missing",
-        ("table/test_sweep.py::test_only_some_partitions_are_listed_with_the_folders_above",),
+        ("table/files/test_sweep.py::test_only_some_partitions_are_listed_with_the_folders_above",),
     ),
     Fault(
         SWEEP,
         "more = wanted if above is None or folder.path in above else frozenset()",
         "more = frozenset()",
         "partitions below the folders that executors list are not seen",
-        ("table/test_sweep.py::test_only_some_partitions_are_listed_with_the_folders_above",),
+        ("table/files/test_sweep.py::test_only_some_partitions_are_listed_with_the_folders_above",),
     ),
     Fault(
         SWEEP,
@@ -93,11 +93,11 @@ FAULTS = (
         ("test_workers.py::test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed",),
     ),
     Fault(
-        "table/hashing_metadata.py",
+        "table/files/hashing.py",
         "            table.storage.sync(folder)\n",
         "            pass\n",
         "hashing metadata comes back after a power failure",
-        ("table/test_hashing_metadata.py",),
+        ("table/files/test_hashing.py",),
     ),
     Fault(
         LAST,
@@ -209,108 +209,108 @@ FAULTS = (
         ("        if file.path not in saved\n        and (file.path in begun"),
         "        if (file.path in begun",
         "an empty log that a savepoint names is deleted",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
-        "state/protected.py",
+        "state/files/protected.py",
         'names.items() if size or not name.startswith("."))',
         "names.items())",
         "a savepoint names an empty log: the table that is restored to it has no writer that can open it",
-        ("state/test_protection.py::test_an_empty_log_is_not_named",),
+        ("state/files/test_savepoint_files.py::test_an_empty_log_is_not_named",),
     ),
     Fault(
         REMOVALS,
         ("for file in files) and all(\n        block.slice in slices for block in blocks\n    )"),
         "for file in files)",
         "a stored rollback without the slices to mark is kept: rows stay",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "(file.partition in own and signs.now_ms",
         "(signs.now_ms",
         "an empty log in a folder of nobody's is deleted",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "known_partitions(facts) - facts.sweep.linked",
         "known_partitions(facts)",
         "an empty log behind a link is deleted",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "signs.now_ms - file.modified_ms >= idle_ms",
         "signs.now_ms - file.modified_ms >= 0",
         "a log that a writer has just begun is deleted",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "(file.path in begun or (",
         "(False or (",
         "the empty log of the dead writer itself stays",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "paths = {_comparable(path, on_hdfs) for request in plan.requests for path in request.files}",
         "paths = {path for request in plan.requests for path in request.files}",
         "a stored rollback is planned anew, since it says s3a",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         REMOVALS,
         "all(_comparable(table.storage.absolute(file.path), on_hdfs) in paths",
         "all(any(path.endswith(file.path) for path in paths)",
         "the stored rollback of another table passes for this one's in a copy",
-        ("ops/undo/test_removals.py",),
+        ("ops/undo/test_planning.py",),
     ),
     Fault(
         FILES,
         "ordered[start : start + size]",
         "ordered[start : start + size - 1]",
         "the last file of each batch stays",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
         FILES,
         "    if failed:\n",
         "    if len(failed) > 1:\n",
         "one file that could not be deleted is not told with its reason",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
         FILES,
         "    delete_all(table.storage, [heartbeat_path(time) for time in sorted(times)])\n",
         "",
         "the heartbeat of a removed instant stays",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
         FILES,
         "    delete_all(table.storage, [heartbeat_path",
         "    table.storage.delete([heartbeat_path",
         "a heartbeat that cannot be deleted stays, and nobody is told",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
         FILES,
         ("        time.sleep(min(1.0, left))\n        monitor.check()"),
         "        time.sleep(min(1.0, left))",
         "Ctrl-C is not heard while queries are waited for",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
         FILES,
         ("        if folder in times:\n            table.storage.delete_folder"),
         ("        if folder not in times:\n            table.storage.delete_folder"),
         "markers of other writers are deleted",
-        ("ops/undo/test_files.py",),
+        ("ops/undo/test_execute.py",),
     ),
     Fault(
-        "table/hashing_metadata.py",
+        "table/files/hashing.py",
         (
             "    uncommit_hashing_metadata(table, files)\n"
             "    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for "
@@ -322,7 +322,7 @@ FAULTS = (
             "    uncommit_hashing_metadata(table, files)"
         ),
         "for a moment buckets count whose description is gone",
-        ("table/test_hashing_metadata.py",),
+        ("table/files/test_hashing.py",),
     ),
     Fault(
         VERIFY,

@@ -2,14 +2,14 @@
 
 from tests.mutants.fault import Fault
 
-WEIGH = "state/weigh.py"
-PARTITION = "state/partition.py"
-NEEDED = "state/needed.py"
-PROTECTED = "state/protected.py"
-SWEEP = "table/sweep.py"
+WEIGH = "state/files/changes.py"
+PARTITION = "state/files/partition.py"
+NEEDED = "state/files/needed.py"
+PROTECTED = "state/files/protected.py"
+SWEEP = "table/files/sweep.py"
 LOCAL = "engine/local.py"
 WORK = "engine/work.py"
-CHOOSE = "table/choose.py"
+CHOOSE = "table/files/choose.py"
 VERIFY = "ops/undo/verify.py"
 
 FAULTS = (
@@ -193,35 +193,35 @@ FAULTS = (
         "        if file_id in groups or named or file_id in records.revived:\n",
         "        if True:\n",
         "of a group that was replaced long ago, what a clean took is missed",
-        ("state/test_weigh.py::test_a_group_of_which_only_a_clean_tells_is_not_missed",),
+        ("state/files/test_changes.py::test_a_group_of_which_only_a_clean_tells_is_not_missed",),
     ),
     Fault(
         PARTITION,
         "    lost = records.revived.difference(groups, told)\n",
         "    lost = records.revived.difference(groups)\n",
         "a group that comes back is missed twice, by its name and by a file's",
-        ("state/test_weigh.py::test_a_group_that_comes_back_is_missed_once",),
+        ("state/files/test_changes.py::test_a_group_that_comes_back_is_missed_once",),
     ),
     Fault(
         PARTITION,
         "written={name: time for time, joined in names for name in",
         "written={name: time for time, joined in names[:1] for name in",
         "of the commits that have written into a partition one counts",
-        ("state/test_partition.py::test_what_was_packed_is_what_is_unpacked",),
+        ("state/files/test_partition.py::test_what_was_packed_is_what_is_unpacked",),
     ),
     Fault(
         PARTITION,
         "binding(saved, view.rules",
         "binding(None, view.rules",
         "what a savepoint names does not bind",
-        ("state/test_needed_records.py",),
+        ("state/files/test_needed_records.py",),
     ),
     Fault(
         NEEDED,
         '        "cleans": files_to_clean(table, timeline, cleans),\n',
         "",
         "a pending clean of a partition that no commit names is not found",
-        ("state/test_needed_records.py::test_a_pending_clean_of_a_partition_that_nothing_else_names_counts",),
+        ("state/files/test_needed_records.py::test_a_pending_clean_of_a_partition_that_nothing_else_names_counts",),
     ),
     Fault(
         NEEDED,
@@ -231,7 +231,7 @@ FAULTS = (
         (
             (
                 ""
-                "state/test_needed_records.py::test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions"
+                "state/files/test_needed_records.py::test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions"
             ),
         ),
     ),
@@ -243,14 +243,14 @@ FAULTS = (
         ),
         "        case = with_completions(facts, case, undated)\n",
         "the archive's word on a log comes after the judgement",
-        ("state/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
+        ("state/files/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
     ),
     Fault(
         PROTECTED,
         "            names[file.data.name] = file.size or 0\n",
         "            names[file.data.name] = 0\n",
         "a log that Hudi's own savepoint names is left out as empty",
-        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
+        ("state/files/test_savepoint_files.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
     ),
     Fault(
         PROTECTED,
@@ -259,91 +259,91 @@ FAULTS = (
         "            slices = file_slices(hudi.rules, members, hudi.committed, records.compactions.get(file_id))\n"
         "            yield from next((entry.files for entry in slices), ())\n",
         "a savepoint names a later slice, and not its own",
-        ("state/test_protection.py::test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone",),
+        ("state/files/test_savepoint_files.py::test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone",),
     ),
     Fault(
         SWEEP,
         "    if listing is None and all(value is None for value in others):\n",
         "    if listing is None:\n",
         "a partition that is gone is not judged: its files are not missed",
-        ("state/test_needed_records.py::test_of_a_partition_that_is_gone_all_is_missed",),
+        ("state/files/test_needed_records.py::test_of_a_partition_that_is_gone_all_is_missed",),
     ),
     Fault(
         SWEEP,
         " and path not in odd:\n",
         ":\n",
         "a partition without metafile that commits name is not looked into",
-        ("table/test_file_view.py::test_a_folder_that_nobody_names_is_no_partition",),
+        ("table/files/test_view.py::test_a_folder_that_nobody_names_is_no_partition",),
     ),
     Fault(
         SWEEP,
         "    if listing is not None and not _counts(listing) and path not in odd:\n",
         "    if False:\n",
         "an operator's copies count as files of the table",
-        ("table/test_file_view.py::test_a_folder_that_nobody_names_is_no_partition",),
+        ("table/files/test_view.py::test_a_folder_that_nobody_names_is_no_partition",),
     ),
     Fault(
         SWEEP,
         "(place.path in named and not place.is_table)]",
         "place.path in named]",
         "files of another table below the base path count as the table's",
-        ("table/test_file_view.py::test_a_table_of_its_own_below_a_partition_is_not_swept",),
+        ("table/files/test_view.py::test_a_table_of_its_own_below_a_partition_is_not_swept",),
     ),
     Fault(
         SWEEP,
         "not listing.hidden and not listing.is_table",
         "not listing.hidden",
         "a partition that is another table is not told",
-        ("table/test_sweep.py",),
+        ("table/files/test_sweep.py",),
     ),
     Fault(
         SWEEP,
         "frozenset(place.path for place in seen if place.linked)",
         "frozenset()",
         "an empty log behind a symbolic link is deleted",
-        ("ops/undo/test_removals.py", "table/test_sweep.py"),
+        ("ops/undo/test_planning.py", "table/files/test_sweep.py"),
     ),
     Fault(
         SWEEP,
         "    while waiting and files < _ENOUGH_FILES and not ranges:\n",
         "    while waiting and not ranges:\n",
         "the driver lists a table with very many files alone",
-        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+        ("table/files/test_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
     ),
     Fault(
         SWEEP,
         "    where = engine if left else LocalEngine()\n",
         "    where = LocalEngine()\n",
         "the driver holds the files of a very large table",
-        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+        ("table/files/test_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
     ),
     Fault(
         SWEEP,
         '    listings = where.gather("list partitions", _packed, [*listed, *left])\n',
         '    listings = where.gather("list partitions", _packed, [*left] or listed)\n',
         "what the driver has listed of a very large table is forgotten",
-        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+        ("table/files/test_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
     ),
     Fault(
         SWEEP,
         "    return [result.value for result in results if result.value is not None]\n",
         "    return [result.value for result in results if result.value]\n",
         "an answer that is empty or nought counts for none: answers go to the wrong tasks",
-        ("table/test_sweep.py",),
+        ("table/files/test_sweep.py",),
     ),
     Fault(
         SWEEP,
         "not any(text in listing.names for text in naming)",
         "not all(text in listing.names for text in naming)",
         "the traces of one of two pending writes are not seen",
-        ("table/test_sweep.py",),
+        ("table/files/test_sweep.py",),
     ),
     Fault(
         SWEEP,
         "if listing is not None else set()\n    return [data_path",
         "if listing is not None else {*split_names(wanted)}\n    return [data_path",
         "deleted files of a folder that is gone count as there",
-        ("table/test_sweep.py",),
+        ("table/files/test_sweep.py",),
     ),
     Fault(
         CHOOSE,
@@ -368,7 +368,7 @@ FAULTS = (
         "zip(*sorted(listing.files), strict=True)",
         "zip(*listing.files, strict=True)",
         "where a store lists in another order, files that nobody needs are missed",
-        ("state/test_weigh.py",),
+        ("state/files/test_changes.py",),
     ),
     Fault(
         LOCAL,

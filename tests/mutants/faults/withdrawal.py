@@ -210,14 +210,14 @@ FAULTS = (
         ("ops/restore/test_withdraw.py::test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named",),
     ),
     Fault(
-        "state/unfinished.py",
+        "state/timeline/unfinished.py",
         "if restore.removed or not is_own(table, restore):",
         "if not is_own(table, restore):",
         "a withdrawal is offered where data files are deleted",
         ("ops/restore/test_withdraw_offered.py",),
     ),
     Fault(
-        "ops/lock_break.py",
+        "ops/clean_up/lock_break.py",
         "        _no_sign_of_a_writer(session, dead_after_ms, read_signs(table, clock))\n",
         "        pass\n",
         "a lock without expiry is freed while its owner writes",

@@ -139,13 +139,13 @@ FAULTS = (
         ("cli/test_completion.py",),
     ),
     Fault(
-        "state/catalog.py",
+        "state/files/catalog.py",
         " or not all(map(_quotable, (*self.fields, *parts)))",
         "",
         "a client of Hive ends the statement in the middle of a partition's name, and runs the rest",
     ),
     Fault(
-        "state/catalog.py",
+        "state/files/catalog.py",
         """    if not _quotable(f"{database or ''}{name}"):\n        return ()\n""",
         "",
         "the same with a table's name",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.ops.litter import plan_heartbeat_deletion, plan_marker_deletion
-from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
+from hudictl.ops.clean_up.litter import plan_heartbeat_deletion, plan_marker_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.discard import plan_discard

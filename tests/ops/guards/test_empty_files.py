@@ -10,7 +10,7 @@ from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, attempt, die, drop, plan, put, restore, roll_back, rollback_of, tree, unlisted
-from tests.state.test_orphans import between_commits
+from tests.state.orphans.test_find import between_commits
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

@@ -11,7 +11,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, put, rollback_of, tree
 from tests.ops.rollback.test_execute import newest
-from tests.state.test_orphans import lose
+from tests.state.orphans.test_find import lose
 
 TO_INSTANT = RestoreOptions(to_instant=True)
 

@@ -10,11 +10,11 @@ from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
 from hudictl.formats.savepoint import SavepointMetadata, encode
-from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.reports.metadata_table import verify_listing
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata.place import metadata_table_in_use
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
@@ -39,8 +39,8 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log, say
-from tests.state.test_orphans import LATER, between, listed, listed_orphan, rolled_back, stray
-from tests.state.test_orphans import delete as delete_orphans
+from tests.state.orphans.test_find import LATER, between, listed, listed_orphan, rolled_back, stray
+from tests.state.orphans.test_find import delete as delete_orphans
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 METAFILE = ".hoodie_partition_metadata"

@@ -6,14 +6,14 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.formats.instants import time_plus_ms
-from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, attempt, die, plan, restore, roll_back, session, tree
 from tests.ops.rollback.test_execute import newest
-from tests.state.test_orphans import between_commits, listed_orphan, orphan
+from tests.state.orphans.test_find import between_commits, listed_orphan, orphan
 
 Act = Callable[[Copy, str], object]
 

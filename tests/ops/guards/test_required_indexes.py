@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Findings, HudictlError, Refused
+from hudictl.ops.clean_up.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.guards.metadata import required_indexes_kept
-from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
+from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate
 from hudictl.table.properties import update_properties
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -30,8 +30,8 @@ from tests.helpers import (
 )
 from tests.ops.guards.test_record_index_rebuilt import compacting
 from tests.ops.rollback.test_execute import died, newest
-from tests.state.test_metadata_undo import first_logs
-from tests.state.test_orphans import between_commits, delete, listed_orphan
+from tests.state.metadata.test_undo import first_logs
+from tests.state.orphans.test_find import between_commits, delete, listed_orphan
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 FATES = (PartitionFate("files", None), PartitionFate("record_index", "lost"), PartitionFate("column_stats", None))

@@ -13,7 +13,7 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (

@@ -6,7 +6,7 @@ from hudictl.errors import Conflict
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, Last, die, drop, pending_restore, plan, restore, roll_back, rollback_plan, savepoint
 from tests.ops.rollback.test_execute import newest

@@ -8,7 +8,7 @@ from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.undo import instants as publish
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (

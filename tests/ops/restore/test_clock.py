@@ -6,8 +6,8 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.state.zone import compared_zone, zone_seen
-from hudictl.table.timeline import instant_now, load_timeline
+from hudictl.state.timeline.zone import compared_zone, zone_seen
+from hudictl.table.timeline.active import instant_now, load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, assert_ended, attempt, die, drop, host_in, plan, restore, savepoint, without_zone

@@ -9,7 +9,7 @@ import pytest
 from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, plan, restore, roll_back, tree
 

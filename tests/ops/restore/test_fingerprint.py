@@ -15,7 +15,7 @@ from hudictl.formats.layouts import Layout
 from hudictl.ops.fingerprint import body_digest, refuse_moved, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.properties import update_properties
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, metadata_timeline, pending_restore, plan, put, required, rollback_plan, savepoint

@@ -7,8 +7,8 @@ import pytest
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
-from hudictl.state.metadata_record import read_kept
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.state.metadata.record import read_kept
+from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
     At,

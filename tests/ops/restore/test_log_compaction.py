@@ -4,7 +4,7 @@ import pytest
 
 from hudictl.formats.restore import decode_plan
 from hudictl.formats.rollback import decode_plan as decode_rollback
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, die, drop, plan, restore, savepoint
 

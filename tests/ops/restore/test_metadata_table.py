@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import pytest
 
 from hudictl.errors import Refused, StorageFailed
+from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.undo import metadata as module
 from hudictl.reports.health.check import check_table
 from hudictl.reports.indexes.verify import verify_indexes
-from hudictl.state.metadata_record import record_path
-from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.state.metadata.record import record_path
+from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -37,7 +37,7 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.restore.test_execute import FIRST_BUILD
-from tests.state.test_metadata_undo import first_logs
+from tests.state.metadata.test_undo import first_logs
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.parametrize("version", ["v6", "v9"])

@@ -9,8 +9,8 @@ import pytest
 from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (

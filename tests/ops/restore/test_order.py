@@ -9,9 +9,9 @@ from hudictl.formats import restore as fmt
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
-from hudictl.state.savepoints import find_savepoint
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.timeline import load_timeline, pending_rollbacks
+from hudictl.state.files.savepoints import find_savepoint
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, plan, replace_function, required, restore

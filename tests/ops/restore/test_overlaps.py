@@ -7,8 +7,8 @@ from hudictl.formats import savepoint as fmt
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.reports.health.check import check_table
-from hudictl.state import needed
-from hudictl.state.later import RULES
+from hudictl.state.files import needed
+from hudictl.state.timeline.removed import RULES
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_blocks import read_blocks
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, assert_kept, attempt, cases, metadata_instants, restore, savepoint, tree

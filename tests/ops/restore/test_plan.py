@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, attempt, die, drop, pending_restore, plan, put, restore, rollback_plan, straddle

@@ -9,7 +9,7 @@ from hudictl.formats import savepoint as fmt
 from hudictl.formats.clean import decode_metadata
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.deletion import plan_deletion
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (

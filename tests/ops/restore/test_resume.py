@@ -21,7 +21,7 @@ from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks import claim
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (

@@ -10,9 +10,9 @@ from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 from hudictl.ops.session import Silent
-from hudictl.table.heartbeats import heartbeat_path
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.writers.heartbeats import heartbeat_path
 from tests.fixtures import Unpack
 from tests.helpers import (
     OWN,

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import HudictlError
-from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.reports.health.check import check_table
-from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.properties import update_properties
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -208,7 +208,7 @@ def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Un
 
 def test_a_file_that_comes_late_into_another_partition_is_not_passed_over(unpack: Unpack) -> None:
     """An executor of the dead writer goes on, in a partition that no record of the write names as yet. Where only the
-    partitions in its records are listed, its marker stops the rollback: tests/ops/rollback/test_places.py."""
+    partitions in its records are listed, its marker stops the rollback: tests/ops/rollback/test_partitions.py."""
     copy = unpack("v6", "mor_failed_direct")
     (target,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
     like = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))

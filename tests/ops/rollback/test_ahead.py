@@ -6,15 +6,15 @@ import shutil
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
+from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.planning import done_already
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.reports.health.check import check_table
 from hudictl.reports.table import describe_table
-from hudictl.state.ahead import commits_ahead
-from hudictl.table.timeline import load_timeline
+from hudictl.state.timeline.ahead import commits_ahead
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.ahead import move_in_time
 from tests.crash.inject import Crash, dying

@@ -15,9 +15,9 @@ from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.ops.session import Silent
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import retire_metadata_table
+from hudictl.table.metadata.place import retire_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.crash import reader
 from tests.fixtures import Unpack

@@ -3,7 +3,7 @@
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.table.timeline import instant_now, load_timeline
+from hudictl.table.timeline.active import instant_now, load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, attempt, host_in, roll_back, rollback_of, without_zone
 

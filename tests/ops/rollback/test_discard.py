@@ -8,9 +8,9 @@ from hudictl.ops.session import Silent
 from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import RollbacksToEnd, rollbacks_to_end
-from hudictl.state.unfinished import rollback_unfinished
+from hudictl.state.timeline.unfinished import rollback_unfinished
 from hudictl.table.operations import operation_instants, read_operation
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (

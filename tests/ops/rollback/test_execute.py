@@ -15,7 +15,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already
 from hudictl.ops.session import Silent
 from hudictl.table.operations import read_operation
-from hudictl.table.timeline import load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack

@@ -14,7 +14,7 @@ from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_f
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack

@@ -5,21 +5,21 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Refused
-from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
-from hudictl.ops.rollback.service import (
+from hudictl.ops.clean_up.service import (
     ServiceRemoval,
     execute_service_removal,
     plan_service_removal,
     removed_already,
 )
+from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.session import Silent
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, first_command, put, session, tree
 from tests.metadata_edits import newest_log
-from tests.ops.rollback.test_service import left
+from tests.ops.clean_up.test_service import left
 from tests.reports.health.test_check import check, one
-from tests.state.test_orphans import LATER
+from tests.state.orphans.test_find import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

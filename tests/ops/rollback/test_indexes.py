@@ -14,8 +14,8 @@ from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.render.plans import rollback_lines
 from hudictl.reports.health.check import check_table
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import open_metadata_table, retire_indexes
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import open_metadata_table, retire_indexes
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, At, Copy, attempt, put, roll_back, rollback_of, rollback_plan

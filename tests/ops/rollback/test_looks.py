@@ -11,7 +11,7 @@ from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.planning import done_already
 from hudictl.state.facts import Signs
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import (
     HUDIS_OWN,

@@ -12,10 +12,10 @@ from hudictl.formats import commit_metadata
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.rollback import metadata as metadata_rollback
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import Timeline, load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
 from tests.formats import generic
@@ -36,7 +36,7 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.rollback.test_execute import died, hudis_plan, newest
-from tests.state.test_orphans import listed
+from tests.state.orphans.test_find import listed
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])

@@ -7,14 +7,14 @@ import pytest
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
-from hudictl.ops.undo import metadata as module
-from hudictl.state.metadata_record import left_aside, record_path
+from hudictl.state.metadata.record import left_aside, record_path
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_listing import listing_table, read_listing
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.listing import listing_table, read_listing
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (

@@ -9,8 +9,8 @@ from hudictl.errors import Conflict
 from hudictl.ops.rollback import execute
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of

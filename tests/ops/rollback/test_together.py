@@ -13,7 +13,7 @@ from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.failed import EAGER, RollbackOutcome, choose_failed, roll_back_all, rolled_back
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.together import plan_together
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash.inject import Crash, dying
 from tests.fixtures import Unpack

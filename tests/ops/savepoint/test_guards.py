@@ -16,7 +16,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
-from hudictl.state.savepoints import PROTECTION_COMMENT
+from hudictl.state.files.savepoints import PROTECTION_COMMENT
 from hudictl.table.properties import update_properties
 from tests import records, support
 from tests.fixtures import Unpack
@@ -37,7 +37,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.ops.restore.test_strangers import without_metadata_table
-from tests.state.test_orphans import LONG_AGO, delete, rolled_back
+from tests.state.orphans.test_find import LONG_AGO, delete, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LATER = "20991231000000000"

@@ -16,7 +16,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, cases, drop, plan, put, required, restore, savepoint, session, tree

@@ -10,9 +10,9 @@ from hudictl.formats.instants import State
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
-from hudictl.ops.undo import files as undo
+from hudictl.ops.undo import execute as undo
 from hudictl.ops.undo.backup import drop_backup
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, FailDeletion, die, drop, plan, put, restore
 

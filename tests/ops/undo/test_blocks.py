@@ -8,7 +8,7 @@ import pytest
 from hudictl.engine.base import TaskResult
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import appended_log, die, drop, plan, put, restore, rollback_of
 from tests.ops.rollback.test_execute import newest

@@ -10,10 +10,10 @@ from hudictl.errors import Refused, Unsupported
 from hudictl.formats.file_names import data_path
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.table.markers import read_markers
-from hudictl.table.timeline import load_timeline
+from hudictl.state.files.borrowed import borrowed_logs
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.writers.markers import read_markers
 from tests import support
 from tests.helpers import ENGINE, Copy, attempt, die, drop, plan, restore, roll_back, rollback_of
 from tests.ops.rollback.test_execute import STEPS, died

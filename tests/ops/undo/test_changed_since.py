@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, Findings, Refused, StorageFailed
+from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback import execute as rollback_module
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.ops.undo import metadata as module
-from hudictl.state.metadata_record import KeptMetadata
+from hudictl.state.metadata.record import KeptMetadata
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (

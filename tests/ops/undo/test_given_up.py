@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Findings, StorageFailed
+from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.ops.undo import metadata as module
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.timeline import load_timeline
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import (
     At,

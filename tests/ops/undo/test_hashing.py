@@ -8,7 +8,7 @@ import pytest
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.ops.restore import execute as execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import OWN, At, Copy, FailDeletion, plan, put, restore, roll_back, rollback_of
 from tests.ops.rollback.test_execute import STEPS, died

@@ -7,7 +7,7 @@ from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest,
 from hudictl.ops.undo.instants import create_metafile, rollback_result, unpublish
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, roll_back, rollback_of, rollback_plan
 from tests.ops.rollback.test_execute import newest

@@ -9,12 +9,12 @@ from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.health.check import check_table
-from hudictl.state.metadata_record import record_path
+from hudictl.state.metadata.record import record_path
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, Copy, assert_ended, attempt, die, drop, plan, restore, roll_back, session
+from tests.ops.metadata.test_unlist import STORES, on_object_store
 from tests.ops.undo.test_changed_since import dead_rollback
-from tests.ops.undo.test_unlist import STORES, on_object_store
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TO_INSTANT = RestoreOptions(to_instant=True)

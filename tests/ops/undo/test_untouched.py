@@ -6,7 +6,7 @@ from hudictl.errors import HudictlError, Refused
 from hudictl.formats import rollback
 from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, die, drop, plan, put, required, restore, savepoint, tree

@@ -12,10 +12,10 @@ from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.undo.verify import refuse_wrong_outcome
-from hudictl.state.needed import Outcome
-from hudictl.table.commits import load_commits
-from hudictl.table.sweep import sweep
-from hudictl.table.timeline import load_timeline
+from hudictl.state.files.needed import Outcome
+from hudictl.table.files.sweep import sweep
+from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import load_commits
 from tests.fixtures import Unpack
 from tests.helpers import (
     ENGINE,
@@ -200,7 +200,7 @@ def test_deletions_are_on_the_disk_before_instants_are_removed(
 ) -> None:
     """After a power failure the files would be there again, and their instants gone."""
     copy = unpack(version, "cow_part")
-    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", on_driver)
+    monkeypatch.setattr("hudictl.table.files.sweep._ENOUGH_FILES", on_driver)
     log = calls(monkeypatch)
     restore(copy, copy.commits[0], At("remove instants", lambda: log.append("remove instants")), TO_INSTANT)
     log = log[: log.index("remove instants")]

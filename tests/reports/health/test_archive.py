@@ -7,7 +7,7 @@ from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, first_command
 from tests.reports.health.test_check import VERSIONS, check
-from tests.state.test_orphans import lose
+from tests.state.orphans.test_find import lose
 
 
 def unread(copy: Copy) -> list[Finding]:

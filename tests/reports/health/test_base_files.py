@@ -10,7 +10,7 @@ from tests.damage import newest_base, not_parquet
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, in_the_middle, put
 from tests.reports.health.test_check import VERSIONS, check
-from tests.state.test_orphans import LATER
+from tests.state.orphans.test_find import LATER
 
 
 def damaged(copy: Copy, *, footers: bool = True) -> list[Finding]:

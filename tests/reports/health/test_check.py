@@ -12,8 +12,8 @@ from hudictl.formats import savepoint as savepoint_format
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
-from hudictl.table.sweep import sweep
-from hudictl.table.timeline import load_timeline
+from hudictl.table.files.sweep import sweep
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -31,7 +31,7 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.restore.test_leftovers import remnant
-from tests.state.test_orphans import LATER, between_commits, lose
+from tests.state.orphans.test_find import LATER, between_commits, lose
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TEN_MINUTES = 600_000

@@ -22,7 +22,7 @@ from tests.helpers import (
 )
 from tests.metadata_edits import newest_log
 from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
-from tests.state.test_orphans import LATER, between, lose, mark, orphan, rolled_back, stray
+from tests.state.orphans.test_find import LATER, between, lose, mark, orphan, rolled_back, stray
 
 
 @VERSIONS

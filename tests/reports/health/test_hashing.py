@@ -7,7 +7,7 @@ import pytest
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import WARNING
-from hudictl.table.archive import archived_after
+from hudictl.table.timeline.archive import archived_after
 from tests import support
 from tests.helpers import ENGINE, Copy, drop, first_command, put, restore, roll_back
 from tests.ops.undo.test_hashing import METADATA, TO_INSTANT, before, hashing, resize_of, table

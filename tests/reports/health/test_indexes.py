@@ -12,7 +12,7 @@ from hudictl.reports.health import indexes
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR
 from hudictl.reports.health.indexes import record_index_groups
-from hudictl.state.indexes import built_by_indexing
+from hudictl.state.metadata.indexes import built_by_indexing
 from hudictl.table.settings import (
     RECORD_INDEX_BYTES,
     RECORD_INDEX_GROWTH,
@@ -21,7 +21,7 @@ from hudictl.table.settings import (
     Settings,
 )
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, put, roll_back

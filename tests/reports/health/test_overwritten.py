@@ -6,12 +6,12 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.reports.health.finding import ERROR
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import Copy, first_command
 from tests.reports.health.test_check import VERSIONS, brief, check
 from tests.reports.health.test_services import LATER, follow, scheduled
-from tests.state.test_dropped import groups, replaced
+from tests.state.timeline.test_dropped import groups, replaced
 
 
 def told(copy: Copy, finding: str) -> list[tuple[str, str, str]]:

@@ -14,14 +14,14 @@ from hudictl.errors import StorageFailed
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.partition import Differences, WrongSize, differences
-from hudictl.state.unread import unread_files
+from hudictl.state.timeline.unread import unread_files
 from hudictl.storage.local import LocalStorage
-from hudictl.table.slices import Committed
+from hudictl.table.files.slices import Committed
+from hudictl.table.files.written import Written
 from hudictl.table.table import open_table
-from hudictl.table.written import Written
 from hudictl.workers import Listing, pack
 from tests.helpers import ENGINE, put
-from tests.state.test_needed_records import VERSIONS, at, base, done
+from tests.state.files.test_needed_records import VERSIONS, at, base, done
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 

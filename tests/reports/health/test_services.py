@@ -8,14 +8,14 @@ from hudictl.formats.file_names import data_path
 from hudictl.reports.health import services
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.services import service_files
-from hudictl.table.timeline import load_timeline
+from hudictl.state.timeline.service_plans import service_files
+from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, rollback_of, tree
-from tests.ops.rollback.test_service import DAMAGES, broken_clean, index_plan, indexing, left
+from tests.ops.clean_up.test_service import DAMAGES, broken_clean, index_plan, indexing, left
 from tests.reports.health.test_check import VERSIONS, brief, check
-from tests.state.test_orphans import LATER
+from tests.state.orphans.test_find import LATER
 
 NAMES_MISSING = "plan-names-missing-file"
 

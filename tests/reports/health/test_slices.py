@@ -16,7 +16,7 @@ from tests.fixtures import Unpack
 from tests.helpers import Copy, die, drop, plan, put, required
 from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
 from tests.reports.health.test_files import without_end
-from tests.state.test_orphans import LATER, lose, orphan, rolled_back
+from tests.state.orphans.test_find import LATER, lose, orphan, rolled_back
 
 # Orphans, and a timeline that has lost its end.
 

@@ -11,7 +11,7 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import MADE_ANEW
+from hudictl.table.metadata.place import MADE_ANEW
 from hudictl.table.properties import update_properties
 from tests.damage import metadata_table_version
 from tests.fixtures import Unpack

@@ -9,7 +9,7 @@ from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, pending_restore, put, rollback_plan
 from tests.reports.health.test_check import VERSIONS, brief, check, one
-from tests.state.test_orphans import LATER, between_commits
+from tests.state.orphans.test_find import LATER, between_commits
 
 
 def finished(copy: Copy, time: str, action: str, body: bytes = b"") -> str:

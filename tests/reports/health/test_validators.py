@@ -6,9 +6,9 @@ from hudictl.formats import commit_metadata
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import DataFile, parse_data_file
 from hudictl.formats.instants import COMMIT_ACTIONS, State
-from hudictl.table.archive import archived_files
-from hudictl.table.commits import read_commit
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.archive import archived_files
+from hudictl.table.timeline.commits import read_commit
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy

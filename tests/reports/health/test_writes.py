@@ -6,11 +6,11 @@ import pytest
 
 from hudictl.reports.health.finding import ERROR, WARNING
 from hudictl.reports.table import describe_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import drop, first_command, pending_restore, put, rollback_plan
 from tests.reports.health.test_check import VERSIONS, brief, check, one
-from tests.state.test_orphans import LATER
+from tests.state.orphans.test_find import LATER
 
 
 @VERSIONS

@@ -3,7 +3,7 @@
 from hudictl.engine.base import Progress
 from hudictl.reports.indexes.verify import VerifiedIndexes, verify_indexes
 from hudictl.reports.indexes.view import IndexDifference
-from hudictl.table.metadata_listing import listing_table
+from hudictl.table.metadata.listing import listing_table
 from tests.helpers import ENGINE, Copy
 
 Told = tuple[str, str, str | None]

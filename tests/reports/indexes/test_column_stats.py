@@ -8,9 +8,9 @@ import pytest
 from hudictl import index_workers
 from hudictl.reports.indexes import column_stats
 from hudictl.reports.indexes.column_stats import COLUMN_STATS
-from hudictl.table.log_fates import scan_rule
-from hudictl.table.metadata_listing import listing_table, merged_slices
-from hudictl.table.slice_files import slice_files
+from hudictl.table.logs.scan import scan_rule
+from hudictl.table.logs.slice_files import slice_files
+from hudictl.table.metadata.listing import listing_table, merged_slices
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put

@@ -13,9 +13,9 @@ from hudictl.formats.index_records import Location, decode_location, group_numbe
 from hudictl.reports.indexes import record_index
 from hudictl.reports.indexes.record_index import RECORD_INDEX
 from hudictl.reports.indexes.view import chosen
-from hudictl.table.log_fates import scan_rule
-from hudictl.table.metadata_listing import listing_table, merged_slices
-from hudictl.table.slice_files import slice_files
+from hudictl.table.logs.scan import scan_rule
+from hudictl.table.logs.slice_files import slice_files
+from hudictl.table.metadata.listing import listing_table, merged_slices
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudictl.table.metadata_listing import listing_table
+from hudictl.table.metadata.listing import listing_table
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import drop, put

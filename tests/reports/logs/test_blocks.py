@@ -9,9 +9,9 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import NotFound
 from hudictl.reports.logs.blocks import BlockRow, Selection, Totals, counted, inspect_logs, select_logs
 from hudictl.reports.logs.slices import files_of_table, slice_rows
-from hudictl.table.log_reader import find_logs
+from hudictl.table.logs.reader import find_logs
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 
@@ -92,7 +92,7 @@ def test_an_engine_works_only_where_all_partitions_are_listed(
     unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A completed instant's metadata name its partitions; of a failed one nobody knows them."""
-    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
+    monkeypatch.setattr("hudictl.table.files.sweep._ENOUGH_FILES", 0)
     copy = unpack(version, "mor_failed_lazy")
     table = copy.table
     timeline = load_timeline(table)

@@ -18,9 +18,9 @@ from hudictl.render.json import row_line
 from hudictl.reports.logs.merged import merged_rows, slices_of
 from hudictl.reports.logs.records import RecordRow, Wanted, record_rows
 from hudictl.reports.logs.slices import files_of_table, slice_rows
-from hudictl.table.log_reader import find_logs, folders_among
+from hudictl.table.logs.reader import find_logs, folders_among
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from botocore.retries import standard
 
-from hudictl.table.locks import item as module
-from hudictl.table.locks.item import LockItem
+from hudictl.table.locks import dynamodb as module
+from hudictl.table.locks.dynamodb import LockItem
 from hudictl.table.locks.kinds import ItemLock
 from tests.dynamodb import CREDENTIALS, REGION, Dynamo, make_dynamo
 from tests.s3 import S3

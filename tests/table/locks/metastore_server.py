@@ -12,7 +12,7 @@ from thriftpy2.protocol import TBinaryProtocolFactory
 from thriftpy2.thrift import TProcessor
 from thriftpy2.transport import TBufferedTransportFactory, TSocket, TTransportException
 
-from hudictl.table.locks.metastore import idl
+from hudictl.table.locks.hive_metastore import idl
 
 
 @dataclass

@@ -16,9 +16,9 @@ import pytest
 from hudictl.errors import Conflict, Refused, StorageFailed, Unsupported
 from hudictl.storage import FileStatus, local
 from hudictl.storage.local import LocalStorage
-from hudictl.table import beat
 from hudictl.table.locks import claim as module
 from hudictl.table.locks.claim import Owner, claim, current_owner, living_owner
+from hudictl.table.writers import beat
 
 FOLDER = ".hoodie/.hudictl"
 

@@ -15,14 +15,14 @@ import pytest
 from hudictl.errors import Conflict, Interrupted, StorageFailed, Unsupported
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
-from hudictl.table import beat
-from hudictl.table.locks import file as module
+from hudictl.table.locks import file_system as module
 from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.config import NOTHING_SAID, Locking
-from hudictl.table.locks.file import LockFile, lock_file
+from hudictl.table.locks.file_system import LockFile, lock_file
 from hudictl.table.locks.hold import Hold
 from hudictl.table.locks.kinds import FILE_SYSTEM, FileLock
 from hudictl.table.table import Table, open_table
+from hudictl.table.writers import beat
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import FailDeletion

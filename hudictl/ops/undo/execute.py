@@ -1,0 +1,142 @@
+"""The steps that restore and rollback share, once readers no longer see the instants. Each step is idempotent."""
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from hudictl import workers
+from hudictl.errors import Conflict, Incomplete
+from hudictl.formats.file_names import data_path
+from hudictl.ops.session import Kind, Monitor, Session
+from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
+from hudictl.phrases import count_of
+from hudictl.storage import Ended, Storage, delete_all, end_writing
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import values
+from hudictl.table.table import Table
+from hudictl.table.writers.heartbeats import heartbeat_path
+from hudictl.table.writers.markers import marker_folder, marker_folders
+
+
+def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+    """``delete_stored`` for files of the table."""
+    return delete_stored(session, session.table.storage, files)
+
+
+def delete_stored(session: Session, storage: Storage, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+    """Deletes the files; a missing one is no error.
+
+    Returns:
+        The paths of files that still exist, each with the reason.
+
+    Raises:
+        StorageFailed, EngineFailed.
+    """
+    ordered = sorted(files, key=_partition)
+    counter = session.monitor.counter(len(ordered))
+    # All but the last are of one size, whatever the partitions have: they are dealt out evenly.
+    size = storage.delete_batch
+    batches = (ordered[start : start + size] for start in range(0, len(ordered), size))
+    tasks = [workers.DeleteTask(storage, tuple(_names(batch))) for batch in batches]
+    kept = values(session.engine.map("delete files", workers.delete_files, tasks, counter), "delete files")
+    return [failure for batch in kept for failure in batch]
+
+
+def _partition(file: StoredFile) -> str:
+    return file.partition
+
+
+def _names(batch: Iterable[StoredFile]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for partition, files in groupby(batch, _partition):
+        yield partition, tuple(file.data.name for file in files)
+
+
+Written = dict[str, list[tuple[str, workers.BlockFile]]]
+"""By instant, the partition and log file that hold its rollback block."""
+
+
+def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
+    """Waits for queries that began before the instants were un-published: they still read the files to delete next.
+    Raises Interrupted."""
+    until = time.monotonic() + grace_s
+    if grace_s:
+        monitor.step(f"wait {grace_s:g} s for running queries")
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(1.0, left))
+        monitor.check()
+
+
+def end_open_writes(session: Session, slices: Sequence[MarkedSlice], *, counted: bool) -> tuple[MarkedSlice, ...]:
+    """Closes the logs that get a rollback block, where a dead writer has left them open: until then their length is not
+    final. Returns the slices with the lengths of now: what it had not flushed may have come to the end of a log.
+
+    Args:
+        counted: the plan counts the bytes of required files, and these logs are among them.
+
+    Raises:
+        Conflict: a living writer has one open; or one has grown, and is ``counted``.
+        StorageFailed, EngineFailed.
+    """
+    storage = session.table.storage
+    if not slices or not storage.has_leases:
+        return tuple(slices)
+    tasks = [(storage, [data_path(entry.partition, name) for name, _ in entry.logs]) for entry in slices]
+    ended = values(session.engine.map("close logs", end_writing, tasks), "close logs")
+    left = [log.error for logs in ended for log in logs if log.error is not None]
+    if left:
+        raise Conflict(
+            left[0] + (f" ({len(left) - 1} other logs, too)" if len(left) > 1 else ""),
+            hint="stop the writer, or wait a minute if it has died; then run the command again",
+        )
+    closed = tuple(_with_sizes(entry, logs) for entry, logs in zip(slices, ended, strict=True))
+    if counted and closed != tuple(slices):
+        raise Conflict(
+            "a log of a dead writer has grown since planning: it was open, and is closed now",
+            hint="run the command again with --idle 0s: the closing looks like activity of this writer",
+        )
+    return closed
+
+
+def _with_sizes(entry: MarkedSlice, logs: Sequence[Ended]) -> MarkedSlice:
+    names = (name for name, _ in entry.logs)
+    return replace(entry, logs=tuple((name, log.size) for name, log in zip(names, logs, strict=True)))
+
+
+def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:
+    """Writes the rollback blocks of a version 6 table. Raises StorageFailed, EngineFailed."""
+    written: Written = {}
+    tasks = block_tasks(session.table.storage, slices)
+    results = values(session.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    for task, files in zip(tasks, results, strict=True):
+        for file in files:
+            written.setdefault(file.target, []).append((task.partition, file))
+    return written
+
+
+def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> None:
+    """Deletes the files of all instants in one job, by partition. Raises Incomplete, naming a file that could not be
+    deleted."""
+    failed = delete_data_files(session, (file for removal in removals for file in removal.files))
+    if failed:
+        path, reason = failed[0]
+        count = sum(len(removal.files) for removal in removals)
+        raise Incomplete(
+            f"{len(failed):,} of {count_of(count, 'file')} could not be deleted, for example {path}: {reason}; "
+            f"the {kind.value} is still pending",
+            hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
+            failed=[path for path, _ in failed],
+        )
+
+
+def remove_traces(table: Table, times: Collection[str]) -> None:
+    """Deletes the markers and heartbeats of removed instants. Raises StorageFailed."""
+    for folder in marker_folders(table):
+        if folder in times:
+            table.storage.delete_folder(marker_folder(folder))
+    delete_all(table.storage, [heartbeat_path(time) for time in sorted(times)])
+
+
+def elapsed_ms(since: float) -> int:
+    """Milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - since) * 1000)

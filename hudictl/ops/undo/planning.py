@@ -1,0 +1,121 @@
+"""What is removed with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.ops.undo.plan import BlockTarget, Removal
+from hudictl.state.facts import Facts
+from hudictl.state.files.instant_files import known_partitions
+from hudictl.state.files.savepoints import savepointed_files
+from hudictl.storage import is_hdfs, without_name_node
+from hudictl.table.files.choose import is_empty
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.table import Table
+from hudictl.table.timeline.commits import Commits
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
+
+
+def plan_removals(
+    facts: Facts,
+    removed: Mapping[str, Instant | None],
+    blocks: Mapping[str, tuple[BlockTarget, ...]],
+    actions: Mapping[str, str],
+    backup: Commits,
+    files: Mapping[str, tuple[StoredFile, ...]],
+    bases_only: Collection[str] = (),
+    empty: Sequence[StoredFile] = (),
+) -> tuple[Removal, ...]:
+    """A removal for each instant, in the given order.
+
+    Args:
+        removed: the instants to remove; None for one that is already removed.
+        blocks: the slices that get a rollback block, by instant.
+        actions: their actions before un-publishing, if known from a stored plan: Hudi's metadata names these actions.
+        backup: the metadata of un-published instants.
+        files: the files of each, as they were judged.
+        bases_only: instants of which only base files are deleted.
+        empty: empty logs, which are deleted with the first instant: see ``empty_logs``.
+    """
+    own = {time: list(files.get(time, ())) for time in removed}
+    for file in empty:
+        if file.data.instant not in own:
+            own[next(iter(own))].append(file)
+
+    removals = []
+    for time, instant in removed.items():
+        told = (backup if instant is None or instant.pending else facts.commits).get(time, CommitMetadata())
+        profile = facts.commits.get(time, CommitMetadata())
+        action = actions.get(time) or (instant.action if instant else "")
+        removal = Removal(
+            time=time,
+            # A pending log compaction becomes a pending deltacommit: see ``unpublish``.
+            action=DELTACOMMIT if action == LOGCOMPACTION else action,
+            instant=instant,
+            operation=told.operation if told.stats else profile.operation,
+            records=told.records,
+            files=tuple(own[time]),
+            blocks=blocks.get(time, ()),
+            rollback=None,
+            bases_only=time in bases_only,
+            borrowed=frozenset(file for file in files.get(time, ()) if file.data.instant != time),
+        )
+        removals.append(replace(removal, rollback=_stored_rollback(facts, removal)))
+    return tuple(removals)
+
+
+def _stored_rollback(facts: Facts, removal: Removal) -> str | None:
+    """The pending rollback of the instant whose stored plan contains everything to do, if there is one."""
+    of = [entry for entry in facts.signs.live_rollbacks if entry.plan and entry.target == removal.time]
+    if not of or of[-1].plan is None or not _covers(facts.table, of[-1].plan, removal.files, removal.blocks):
+        return None
+    return of[-1].instant.time
+
+
+def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[StoredFile]:
+    """The empty logs of a table below version 8, where a log's name does not contain its writer's instant.
+
+    A writer that died right after it had created a log leaves one. Readers skip it, but Hudi (0.15.0) cannot build a
+    metadata table again while there is one. Logs that a savepoint names are kept, and so are young ones, which may
+    still be written.
+
+    Args:
+        begun: paths to delete even if they are young: the writer that created them is dead.
+        idle_ms: the time without activity after which a writer counts as dead.
+    """
+    table, signs = facts.table, facts.signs
+    if table.rules.logs_named_by_writer or table.is_cow:
+        return []
+    found = facts.sweep.select("look for empty files", is_empty)
+    found = [file for file in found if not file.data.is_base]
+    if not found:
+        return []
+    saved = savepointed_files(table, signs.timeline)
+    own = known_partitions(facts) - facts.sweep.linked
+    return [
+        file
+        for file in found
+        if file.path not in saved
+        and (file.path in begun or (file.partition in own and signs.now_ms - file.modified_ms >= idle_ms))
+    ]
+
+
+def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
+    """Whether a stored rollback plan contains everything to do, with paths of this table: in a copied table it has the
+    paths of the original."""
+    on_hdfs = is_hdfs(table.uri)
+    paths = {_comparable(path, on_hdfs) for request in plan.requests for path in request.files}
+    slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
+    return all(_comparable(table.storage.absolute(file.path), on_hdfs) in paths for file in files) and all(
+        block.slice in slices for block in blocks
+    )
+
+
+def _comparable(path: str, on_hdfs: bool) -> str:
+    """Writers use s3: and s3a: for the same store, and Hudi's listing shortens both to ``//bucket/...`` (0.15.0 to
+    1.2.0). On HDFS they use the name of the name node or of the name service: there the path decides."""
+    return without_name_node(path) if on_hdfs else _SCHEME.sub("", path)

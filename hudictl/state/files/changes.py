@@ -1,0 +1,251 @@
+"""A partition as a plan needs it: what changes, file by file; what stays, as a count and a digest.
+
+The engine runs ``weigh`` where the partition is listed.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from hudictl.formats.file_names import DataFile, data_path
+from hudictl.state.files.partition import (
+    NO_RECORDS,
+    Contradiction,
+    Records,
+    Told,
+    Verdict,
+    View,
+    judge_groups,
+    told_files,
+)
+from hudictl.table.files.slices import BaseEntry, StoredFile, base_groups, has_other_size, logs_of
+from hudictl.table.files.sweep import names_of
+from hudictl.table.files.written import recorded_sizes
+from hudictl.workers import Packed
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The required files of a partition: how many, their size in bytes, and a digest of their names and sizes."""
+
+    count: int
+    size: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Future:
+    """A partition as it will be: without the files with the names ``going``, with the ``blocks``, which are logs with
+    rollback blocks. Such logs are not digested: ``marked`` are their slices (file id and base instant), with the names
+    of the logs that these had before."""
+
+    going: frozenset[str] = frozenset()
+    blocks: tuple[StoredFile, ...] = ()
+    marked: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+
+NOTHING_CHANGES = Future()
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A judged partition; the fields that are not explained here are those of ``Verdict``.
+
+    ``needed`` is None if readers need nothing in it. ``bare``: they do, and it has no metafile. ``unlisted`` are needed
+    files that the metadata table does not list. ``cleans`` are pending cleans with the number of needed files that each
+    would delete. ``sizes`` are needed files, by path, with another size than a kept commit has recorded: both sizes, in
+    bytes. These are ``missing``, too.
+    """
+
+    path: str
+    needed: Needed | None
+    bare: bool
+    missing: tuple[str, ...]
+    sizes: Mapping[str, tuple[int, int]]
+    removed: tuple[tuple[str, StoredFile], ...]
+    unproved: tuple[StoredFile, ...]
+    contradictions: tuple[Contradiction, ...]
+    undated: frozenset[str]
+    misnamed: tuple[StoredFile, ...]
+    unlisted: tuple[StoredFile, ...]
+    cleans: Mapping[str, int]
+
+
+def weigh(
+    view: View, compares: bool, only_future: bool, path: str, listing: Packed | None, given: Sequence[Any]
+) -> Weighed | None:
+    """Judges a partition: it may have very many files.
+
+    Args:
+        compares: whether the metadata table's listing is known.
+        only_future: whether only partitions with a ``Future`` are of interest.
+        given: what writes name in the partition, what the savepoint names in it, its PackedRecords, what the metadata
+            table lists, its Future; each may be None.
+    """
+    written, saved, packed, listed, future = given
+    if only_future and future is None:
+        return None
+    records, known = (packed or NO_RECORDS).unpack(view, written, saved), names_of(listed)
+    tally = tallied(path, listing, records, view, known if compares else None, future or NOTHING_CHANGES)
+    return tally.weighed(listing, recorded_sizes(entry for entry in written or () if entry.time not in view.removed))
+
+
+def tallied(
+    path: str,
+    listing: Packed | None,
+    records: Records,
+    view: View,
+    known: frozenset[str] | None = None,
+    future: Future = NOTHING_CHANGES,
+) -> "Tally":
+    """A judged partition. Arguments as in ``weigh``; ``known`` is None if the metadata table's listing is not."""
+    names = frozenset(listing.names.split("/")) if listing is not None and records.names_files else frozenset()
+    told = told_files(path, names - future.going, records)
+    tally = Tally(path, records, known, future)
+    groups = _special_groups(tally, listing, told, view)
+    for verdict in judge_groups(path, groups, told, records, view):
+        tally.add(verdict)
+    return tally
+
+
+@dataclass(slots=True)
+class Tally:
+    """A partition after some of its file groups; ``needed`` are the sizes of the needed files by name."""
+
+    path: str
+    records: Records
+    known: frozenset[str] | None
+    future: Future
+    needed: dict[str, int | None] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    removed: list[tuple[str, StoredFile]] = field(default_factory=list)
+    unproved: list[StoredFile] = field(default_factory=list)
+    contradictions: list[Contradiction] = field(default_factory=list)
+    undated: set[str] = field(default_factory=set)
+    misnamed: list[StoredFile] = field(default_factory=list)
+    unlisted: list[StoredFile] = field(default_factory=list)
+
+    def add(self, verdict: Verdict) -> None:
+        for file in verdict.needed:
+            data = file.data
+            logs = self.future.marked.get((data.file_id, data.instant)) if self.future.marked else None
+            if logs is None or data.is_base or data.cdc or data.name in logs:
+                self.needed[data.name] = file.size
+            if self.known is not None and not (file.size is None or data.cdc or data.name in self.known):
+                self.unlisted.append(file)
+        self.missing += verdict.missing
+        self.removed += ((self.records.writer(file), file) for file in verdict.removed)
+        self.unproved += verdict.unproved
+        self.contradictions += verdict.contradictions
+        self.undated.update(verdict.undated)
+        self.misnamed += verdict.misnamed
+
+    def add_newest(self, entry: BaseEntry) -> None:
+        """Adds the needed file of a plain group."""
+        name, size = entry[0][0], entry[1]
+        self.needed[name] = size
+        if not size:
+            self.missing.append(data_path(self.path, name))
+        if self.known is not None and name not in self.known:
+            self.unlisted.append(stored(self.path, entry))
+
+    def weighed(self, listing: Packed | None, told: Mapping[str, int]) -> Weighed:
+        if listing is not None and listing.linked:
+            linked = "its folder (behind a symbolic link)"
+            self.contradictions += [Contradiction(file.path, file.data.instant, linked) for _, file in self.removed]
+        there = any(size is not None for size in self.needed.values())
+        cleans = {
+            time: len(self.needed.keys() if names is None else names & self.needed.keys())
+            for time, names in self.records.cleans.items()
+        }
+        sizes = {
+            data_path(self.path, name): (size, told[name])
+            for name in self.needed.keys() & told.keys()
+            if (size := self.needed[name]) and has_other_size(name, size, told[name])
+        }
+        return Weighed(
+            path=self.path,
+            needed=_summed_up(self.needed) if self.needed else None,
+            bare=there and (listing is None or not listing.is_partition),
+            missing=(*self.missing, *sorted(sizes)),
+            sizes=sizes,
+            removed=tuple(self.removed),
+            unproved=tuple(self.unproved),
+            contradictions=tuple(self.contradictions),
+            undated=frozenset(self.undated),
+            misnamed=tuple(self.misnamed),
+            unlisted=tuple(self.unlisted),
+            cleans={time: count for time, count in cleans.items() if count},
+        )
+
+
+def _summed_up(files: Mapping[str, int | None]) -> Needed:
+    text = "".join([f"{name} {files[name]}\n" for name in sorted(files)])
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+    return Needed(len(files), sum(size or 0 for size in files.values()), digest)
+
+
+def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View) -> dict[str, list[StoredFile]]:
+    """The files of all file groups but the plain ones, by file id. A table can have very many plain groups, so they are
+    tallied without objects of what stays."""
+    records, future = tally.records, tally.future
+    groups: dict[str, list[StoredFile]] = {}
+    for file in (*logs_of(tally.path, listing), *future.blocks):
+        if file.data.name not in future.going:
+            groups.setdefault(file.data.file_id, []).append(file)
+    special = {*groups, *told, *records.replaced, *records.revived, *records.compactions, *records.compacted}
+    committed = cache(view.committed.__contains__)
+    for file_id, entries in base_groups(listing, future.going):
+        if file_id in special or not _add_plain(tally, entries, committed, view.removed):
+            groups.setdefault(file_id, []).extend(stored(tally.path, entry) for entry in entries)
+    return groups
+
+
+def _add_plain(
+    tally: Tally, entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
+) -> bool:
+    """Tallies a file group that has only base files, if it is plain: no record says more of those that are not the
+    newest. The rule of ``judge`` is then: the newest committed one is needed, and those of removed instants go.
+
+    Returns:
+        False if it is not.
+    """
+    records = tally.records
+    newest, going = _newest_and_going(entries, committed, removed)
+    if records.saved and any(entry is not newest and entry[0][0] in records.saved for entry in entries):
+        return False
+    if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
+        return False
+    for entry in going:
+        file = stored(tally.path, entry)
+        if file.data.instant in records.owners:
+            tally.removed.append((file.data.instant, file))
+        else:
+            tally.unproved.append(file)
+    if newest is not None:
+        tally.add_newest(newest)
+    return True
+
+
+def _newest_and_going(
+    entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
+) -> tuple[BaseEntry | None, list[BaseEntry]]:
+    """The newest committed base file of a group, and those of removed instants."""
+    newest, going = None, []
+    for entry in entries:
+        time = entry[0][3]
+        if time in removed:
+            going.append(entry)
+        elif committed(time) and (newest is None or time > newest[0][3]):
+            newest = entry
+    return newest, going
+
+
+def stored(path: str, entry: BaseEntry) -> StoredFile:
+    """A base file as an object."""
+    match, size, modified_ms = entry
+    return StoredFile(path, DataFile(match[0], match[1], match[3], 0, match[2]), size, modified_ms)

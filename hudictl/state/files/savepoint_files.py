@@ -1,0 +1,106 @@
+"""The files that a savepoint must name, so that a restore to it finds them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from hudictl.formats.instants import REPLACECOMMIT, Instant
+from hudictl.formats.savepoint_names import JoinedNames
+from hudictl.state.facts import Facts
+from hudictl.state.files.needed import Case, Outcome, judged, with_completions
+from hudictl.state.files.partition import PackedRecords, Records, View
+from hudictl.state.files.protected import Protected, outside, protect
+from hudictl.state.timeline.removed import ways_to
+from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
+from hudictl.table.files.view import committed_without, pending_compactions
+from hudictl.table.timeline.commits import replaced_groups
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to restore a commit: the case without the later instants, and what readers require then."""
+
+    case: Case
+    outcome: Outcome
+
+
+def ways_back(facts: Facts, target: Instant, savepointed: SavedFiles, cleans: Iterable[Instant] = ()) -> list[Way]:
+    """What readers require after a restore to a commit, for each way to it. Raises Unreadable.
+
+    Args:
+        cleans: as in ``needed_files``.
+    """
+    ways = ways_to(facts.table, facts.timeline, target, None)
+    return [Way(*judged(facts, way.times, savepointed, cleans=cleans)) for way in ways]
+
+
+def possible_way(ways: Sequence[Way]) -> Way:
+    """The first way by which all required files exist; else the first one."""
+    return next((way for way in ways if not way.outcome.missing), ways[0])
+
+
+def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[JoinedNames, int]:
+    """The file names for a savepoint, by partition path, and their bytes: those that Hudi itself would name, and those
+    required by the target for any way to it, as far as they exist. Every partition has an entry.
+
+    Raises Unreadable, StorageFailed, EngineFailed.
+    """
+    case = _as_hudi(facts, target)
+    found = _protect(facts, target, ways, case)
+    undated = frozenset().union(*(entry.undated for entry in found))
+    if undated:
+        found = _protect(facts, target, ways, with_completions(facts, case, undated))
+    names = dict.fromkeys(facts.sweep.partitions, "") | {entry.path: entry.names for entry in found if entry.names}
+    return JoinedNames(dict(sorted(names.items()))), sum(entry.size for entry in found)
+
+
+def needed_names(facts: Facts, case: Case) -> JoinedNames:
+    """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
+    found = facts.sweep.over(
+        "name files", partial(protect, [case.view], None, ""), case.written, case.saved, case.records.items()
+    )
+    return JoinedNames({entry.path: entry.names for entry in found if entry.names})
+
+
+def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:
+    cases = [way.case for way in ways]
+    function = partial(protect, [case.view for case in cases], hudi.view, target.time)
+    return facts.sweep.over(
+        "choose files", function, hudi.written, cases[0].saved, *(case.records.items() for case in (*cases, hudi))
+    )
+
+
+def _as_hudi(facts: Facts, target: Instant) -> Case:
+    """The view in which Hudi (0.15.0 to 1.2.0) takes, of each file group that is not replaced at the target, the newest
+    visible slice at or before it."""
+    timeline = facts.timeline
+    then = {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
+    replaced: dict[str, set[str]] = {}
+    for path, file_id in replaced_groups(timeline, facts.commits, then - facts.written.times):
+        replaced.setdefault(path, set()).add(file_id)
+    opened: dict[str, dict[str, str]] = {}
+    for (path, file_id), time in pending_compactions(facts.table, timeline, ()).items():
+        opened.setdefault(path, {})[file_id] = time
+    records = {
+        path: PackedRecords(Records(replaced=frozenset(replaced.get(path, ())), compactions=opened.get(path, {})))
+        for path in {*replaced, *opened}
+    }
+    view = View(facts.table.rules, committed_without(timeline, ()), frozenset())
+    return Case(view, records, facts.written.files, NOTHING_SAVED.files, facts.sweep.named)
+
+
+def unprotected(facts: Facts, ways: Sequence[Way], named: SavedFiles) -> list[str]:
+    """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
+    delete them. Of all ways to the commit, the one with the fewest such files counts.
+
+    Raises StorageFailed, EngineFailed.
+    """
+    return min((_outside(facts, way.case, named) for way in ways if not way.outcome.missing), key=len, default=[])
+
+
+def _outside(facts: Facts, case: Case, named: SavedFiles) -> list[str]:
+    look = partial(outside, case.view)
+    found = facts.sweep.over(
+        "look for unprotected files", look, case.written, case.saved, case.records.items(), named.files
+    )
+    return sorted(path for paths in found for path in paths)

@@ -1,0 +1,103 @@
+"""A timeline that has lost its end: data of instants after its last completed write, which no record explains. Perhaps
+``.hoodie`` is an older copy, or was copied before the data."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+from hudictl.engine.base import Engine
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, RESTORE, TIME_FORMAT_DIGITS, State
+from hudictl.formats.restore import decode_plan
+from hudictl.phrases import count_of, first_few
+from hudictl.state.facts import Facts
+from hudictl.state.files.late_blocks import SliceBlocks, late_blocks
+from hudictl.state.orphans.find import find_orphans, without_record
+from hudictl.state.orphans.ownership import has_strangers
+from hudictl.table.files.slices import StoredFile
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import load_timeline, read_instant
+
+
+@dataclass(frozen=True)
+class LostEnd:
+    """``paths`` are the files and ``logs`` of the instants ``times``, which are after the last completed write."""
+
+    last: str
+    times: tuple[str, ...]
+    paths: tuple[str, ...]
+    logs: int
+
+    @property
+    def meaning(self) -> str:
+        """What seems to be missing, and by what."""
+        times = first_few(self.times, most=3, rest=" and {:,} more")
+        return (
+            f"the newest instants of the timeline seem to be missing: {count_of(len(self.paths), 'file')} with data of "
+            f"instants after {self.last or 'its beginning'} ({times}), for example {self.paths[0]}"
+        )
+
+
+def find_lost_end(facts: Facts, engine: Engine) -> LostEnd | None:
+    """Looks in the partitions that were listed, and in logs that were changed after the last completed write.
+
+    Raises Unreadable, StorageFailed, EngineFailed.
+    """
+    timeline, known = facts.timeline, frozenset(entry.time for entry in facts.timeline.instants)
+    last = max(timeline.completed_writes(), key=lambda entry: entry.time, default=None)
+    file = last.file(State.COMPLETED) if last is not None else None
+    since_ms = timeline.modified_ms[file.name] if file is not None else 0
+    later = facts.sweep.over("look for later files", partial(has_strangers, known, timeline.last_write))
+    found = find_orphans(facts, engine) if later else []
+    beyond = (orphan.file for orphan in found if orphan.beyond)
+    return lost_end(facts, beyond, blocks_after_last(facts, since_ms + 1))
+
+
+def lost_end(facts: Facts, beyond: Iterable[StoredFile], blocks: Iterable[SliceBlocks]) -> LostEnd | None:
+    """From the orphans after the last completed write, and the blocks after it. Raises as ``without_record``."""
+    written = sorted(chain.from_iterable(found.written for found in blocks))
+    unknown = without_record(facts, {time for _, time in written}) if written else frozenset()
+    logs = {path for path, time in written if time in unknown}
+    times, paths = set(unknown), set(logs)
+    for file in beyond:
+        times.add(file.data.instant)
+        paths.add(file.path)
+    last = facts.timeline.last_write
+    return LostEnd(last, tuple(sorted(times)), tuple(sorted(paths)), len(logs)) if paths else None
+
+
+def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
+    """Instants within the timeline that the metadata table alone knows as completed, and no record explains. Older ones
+    do no harm: readers treat their files as committed. Raises as ``without_record``."""
+    on_timeline = {entry.time for entry in facts.timeline.instants}
+    first = min((entry.time for entry in facts.timeline.completed_writes()), default="~")
+    known = {
+        entry.time
+        for entry in load_timeline(metadata).having(DELTACOMMIT)
+        if entry.completed and first < entry.time < facts.timeline.last_write
+        # Not those of the metadata table's own services: below table version 8 their times are longer.
+        if len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
+    }
+    spans = list(_restored(facts))
+    gone = {time for time in known - on_timeline if not any(since < time <= until for since, until in spans)}
+    return without_record(facts, gone)
+
+
+def _restored(facts: Facts) -> Iterator[tuple[str, str]]:
+    """From the target of each completed restore to its end. A restore takes rollbacks from the timeline, too, and
+    itself writes to the metadata table at other times than its own (Hudi 1.0.2, 1.2.0)."""
+    for instant in facts.timeline.having(RESTORE):
+        file = instant.file(State.REQUESTED)
+        if instant.completed and file is not None:
+            plan = decode_plan(read_instant(facts.table, file), file.name)
+            # Completion times of version 6 can be those of a copy.
+            yield plan.target or instant.time, max(instant.time, instant.completion_time or "")
+
+
+def blocks_after_last(facts: Facts, since_ms: int = 0) -> list[SliceBlocks]:
+    """The blocks in logs with a time after the last completed write, below table version 8. ``since_ms``: only of
+    slices with a log that was changed since."""
+    table, last = facts.table, facts.timeline.last_write
+    if table.rules.logs_named_by_writer or table.is_cow:
+        return []
+    return facts.sweep.over("read logs", partial(late_blocks, table.storage, last, since_ms))

@@ -1,0 +1,55 @@
+"""Pending table services whose plan is lost: the requested file is gone or empty, and every reader of Hudi fails."""
+
+from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
+from hudictl.formats.plans import CompactedSlice
+from hudictl.phrases import command_of
+from hudictl.state.facts import Facts
+from hudictl.state.timeline.service_plans import logs_of_later_writes
+from hudictl.state.timeline.unfinished import Way
+from hudictl.table.files.slices import file_slices, group_files
+from hudictl.table.files.view import committed_without
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline
+
+
+def has_lost_plan(timeline: Timeline, instant: Instant) -> bool:
+    """Whether a pending compaction or clustering has no plan. Below table version 8 a clustering without its request
+    cannot be told from a write."""
+    # Completed, they are commits, delta commits and replacecommits.
+    if instant.action not in (COMPACTION, LOGCOMPACTION, CLUSTERING):
+        return False
+    request = instant.file(State.REQUESTED)
+    return request is None or not timeline.sizes[request.name]
+
+
+def can_be_planned_again(table: Table, instant: Instant) -> bool:
+    """Whether a lost plan can be made from the table's files: below table version 8 the logs in the slices that a
+    compaction has opened name them."""
+    return instant.action == COMPACTION and not table.rules.logs_named_by_writer
+
+
+def slices_to_plan(facts: Facts, instant: Instant) -> tuple[CompactedSlice, ...]:
+    """What the lost plan of a compaction must name, so that readers find the rows of later writes: below table version
+    8 their logs lie in slices that this compaction has opened, and that count only while it is pending. Each is planned
+    with the slice before it. Empty if there are no such logs.
+
+    Raises StorageFailed, EngineFailed.
+    """
+    members = facts.sweep.of_groups({file.group for file in logs_of_later_writes(facts, instant)})
+    committed = committed_without(facts.timeline, {instant.time})
+    found = []
+    for (partition, file_id), files in sorted(group_files(members).items()):
+        for last in file_slices(facts.table.rules, files, committed, None)[:1]:
+            names = tuple(log.data.name for log in last.logs)
+            log_bytes = sum(log.size or 0 for log in last.logs)
+            base, base_bytes = (last.base.data.name, last.base.size or 0) if last.base else (None, 0)
+            found.append(CompactedSlice(partition, file_id, last.key, base, names, base_bytes, log_bytes))
+    return tuple(found)
+
+
+def remedy_of_lost_plan(table: Table, instant: Instant, *, needed: bool | None = None) -> tuple[Way, ...]:
+    """The command that ends a lost plan. ``needed``: whether rows depend on it; None: nobody has looked."""
+    if can_be_planned_again(table, instant) if needed is None else needed:
+        again = "its plan is made again from the file slices"
+        return (Way(command_of("rollback", instant.time, options=["--keep-plan"]), again),)
+    return (Way(command_of("rollback", instant.time), "it is removed; the table service plans anew"),)

@@ -1,0 +1,246 @@
+"""Restores and rollbacks that have not ended: what each means to writers, and the commands that end it.
+
+The same verdict for ``table show``, ``check``, ``failed-writes``, ``resume`` and the guards.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hudictl.errors import Unreadable
+from hudictl.formats.instants import INITIAL, ROLLBACK, State
+from hudictl.phrases import command_of, seconds
+from hudictl.state.facts import Signs
+from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
+from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
+from hudictl.table.locks.claim import living_owner
+from hudictl.table.operations import is_recorded, read_operation
+from hudictl.table.table import Table
+
+RESUME = "hudictl resume"
+DISCARD = f"{RESUME} --discard-rollbacks"
+WITHDRAW = f"{RESUME} --withdraw"
+PENDING_RESTORE = "pending-restore"
+RESTORE_WITHOUT_PLAN = "restore-without-plan"
+ARMED_ROLLBACK = "armed-rollback"
+PENDING_ROLLBACK = "pending-rollback"
+ROLLBACK_REMNANT = "rollback-remnant"
+_WITHDRAWN = (
+    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay deleted"
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A command that ends a state, and the result of that command."""
+
+    command: str
+    leaves: str
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A restore or rollback that has not ended.
+
+    ``name`` is the name of its finding. ``at_work`` says why it may be running now; "" if it is not.
+    ``writers_can_start``: Hudi's writers can write, although they may roll back something first. ``remedy`` has more
+    than one way if only the operator can know the wanted outcome.
+    """
+
+    name: str
+    instant: str
+    time: str
+    completed: bool
+    meaning: str
+    at_work: str
+    writers_can_start: bool
+    remedy: tuple[Way, ...]
+
+    @property
+    def told(self) -> str:
+        """What it means, also for writers."""
+        return self.meaning if self.writers_can_start else f"{self.meaning}: no writer can start"
+
+
+def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished]:
+    """All that has not ended, the most severe first; without rollbacks of a pending restore, which ends them itself.
+
+    Args:
+        idle_ms: an operation of Hudi's with activity less than this ago may be running.
+    """
+    owner = living_owner(table.storage, signs.now_ms)
+    working = f"`{owner.command}` is running (process {owner.pid} on {owner.host})" if owner else ""
+    restores = [*_restores(table, signs, idle_ms, working)]
+    rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
+    return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
+
+
+def in_words(remedy: Sequence[Way]) -> str:
+    """The ways, as a hint; with the result of each if there are several."""
+    if len(remedy) == 1:
+        return f"`{remedy[0].command}`"
+    return "; or ".join(f"`{way.command}`: {way.leaves}" for way in remedy)
+
+
+def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
+    """The hint of a command that a pending restore refuses."""
+    by_hand = BOOTSTRAP_AGAIN if restore.plan.target == INITIAL else "its plan names no target: only Hudi can finish it"
+    return in_words(remedy_of_restore(table, restore)) or by_hand
+
+
+def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
+    """The hint of a command that a pending rollback refuses."""
+    return in_words(rollback_of(table, signs, rollback))
+
+
+def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
+    """The ways to end a pending restore; none if its plan names no target, or ends a bootstrap."""
+    if restore.condition is Condition.NO_PLAN:
+        return (Way(RESUME, "the request is removed; it had not started"),)
+    if restore.plan.target in (None, INITIAL):
+        return ()
+    finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
+    if restore.removed or not is_own(table, restore):
+        return (finish,)
+    # Between the last instant that disappears for readers and the first that is removed, files may be deleted.
+    sure = restore.visible or not restore.begun
+    leaves = _WITHDRAWN if sure else f"{_WITHDRAWN}; only possible while no data file is deleted"
+    return (finish, Way(WITHDRAW, leaves))
+
+
+def _finishing(table: Table, restore: PendingRestore) -> str:
+    """The command that finishes a restore. If it has not started, the options of the first command are repeated."""
+    with suppress(Unreadable):
+        operation = None if restore.begun else read_operation(table.storage, restore.instant.time)
+        said = operation.plan.get("options", {}) if operation else {}
+        asked = [name for name in ("delete_later_savepoints", "discard_rollbacks") if said.get(name)]
+        return " ".join([RESUME, *(f"--{name.replace('_', '-')}" for name in asked)])
+    return RESUME
+
+
+def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Way, ...]:
+    """The ways to end a pending rollback. Nobody can finish one without a plan: what it has done is not known.
+
+    Args:
+        asked_for: it was requested with hudictl while its target was as it is now.
+    """
+    target = rollback.target
+    if rollback.condition is Condition.LEFT_OVER:
+        return (Way(RESUME, "its timeline files are removed; its target no longer exists"),)
+    if target is None:
+        # Hudi executes nothing without a plan.
+        begun = rollback.instant.state is not State.REQUESTED
+        rest = "what it had deleted stays deleted: run `hudictl check` then" if begun else "it had not started"
+        return (Way(DISCARD, f"its timeline files are removed; {rest}"),)
+
+    if rollback.condition is not Condition.TARGET_COMPLETED:
+        return (Way(RESUME, f"{target} is rolled back"),)
+    keep = Way(DISCARD, f"{target} is kept, with its rows")
+    go = f"{target} is rolled back, and its rows are removed"
+    if asked_for:
+        return (Way(RESUME, go), keep)
+    return (keep,) if _is_stuck(signs, target) else (keep, Way(command_of("rollback", target), go))
+
+
+def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Way, ...]:
+    """The same; looks up whether the rollback was requested with hudictl."""
+    return remedy_of_rollback(signs, rollback, asked_for=is_asked_for(table, rollback.instant))
+
+
+def restore_quiet_ms(signs: Signs, restore: PendingRestore) -> int:
+    """How long a pending restore and its rollbacks had no activity on the timeline."""
+    steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.instant.time]
+    return min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in (*steps, restore.instant))
+
+
+def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterator[Unfinished]:
+    for restore in (*signs.planned_restores, *signs.unplanned_restores):
+        planned = restore.condition is not Condition.NO_PLAN
+        at_work = working
+        if not working and not is_own(table, restore):
+            at_work = _active(restore_quiet_ms(signs, restore), idle_ms)
+        if not planned:
+            meaning = "a restore was requested without a plan, and has not started"
+        elif restore.plan.target == INITIAL:
+            # Hudi begins it at the next write after a bootstrap died, and cannot end it (1.0.2, 1.2.0).
+            meaning = f"a restore to before the table's bootstrap has not ended: {BOOTSTRAP_AGAIN}"
+        elif restore.plan.target is None:
+            meaning = "a restore without a named target has not ended; only Hudi can finish it"
+        elif restore.condition is Condition.EMPTY_RESULT:
+            meaning = f"a restore to {restore.plan.target} has not ended: its completed file is empty"
+        else:
+            meaning = f"a restore to {restore.plan.target} has not ended"
+        yield Unfinished(
+            name=PENDING_RESTORE if planned else RESTORE_WITHOUT_PLAN,
+            instant=str(restore.instant),
+            time=restore.instant.time,
+            completed=restore.instant.completed,
+            meaning=meaning,
+            at_work=at_work,
+            writers_can_start=False,
+            remedy=remedy_of_restore(table, restore),
+        )
+
+
+def _rollbacks(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterator[Unfinished]:
+    begun = min((restore.instant.time for restore in signs.planned_restores), default="~")
+    for rollback in signs.live_rollbacks:
+        if rollback.instant.time < begun:
+            yield rollback_unfinished(table, signs, rollback, idle_ms, working)
+
+
+def rollback_unfinished(
+    table: Table, signs: Signs, rollback: PendingRollback, idle_ms: int, working: str = ""
+) -> Unfinished:
+    """What a pending rollback means; ``working`` names the running hudictl, if any."""
+    instant, target = rollback.instant, rollback.target
+    at_work = working
+    if not working and not is_recorded(table.storage, instant.time):
+        at_work = _active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
+    stuck = target is not None and _is_stuck(signs, target)
+    visible = rollback.condition is Condition.TARGET_COMPLETED
+    if visible:
+        meaning = f"a rollback of the completed commit {target} is requested, but not started; "
+        meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
+    elif target is not None:
+        meaning = f"a rollback of {target} has not ended: the next writer executes it"
+    elif instant.state is State.REQUESTED:
+        # Hudi's writers delete such a request, and ignore an inflight one (0.15.0 to 1.2.0).
+        meaning = "a rollback was requested without a readable plan, and has not started"
+    else:
+        meaning = "a rollback without a readable plan has not ended, and Hudi cannot finish it"
+    return Unfinished(
+        name=ARMED_ROLLBACK if visible else PENDING_ROLLBACK,
+        instant=str(instant),
+        time=instant.time,
+        completed=instant.completed,
+        meaning=meaning,
+        at_work=at_work,
+        writers_can_start=not (visible and stuck),
+        remedy=rollback_of(table, signs, rollback),
+    )
+
+
+def _remnants(signs: Signs) -> Iterator[Unfinished]:
+    for rollback in signs.left_rollbacks:
+        yield Unfinished(
+            name=ROLLBACK_REMNANT,
+            instant=f"{rollback.instant.time} {ROLLBACK}",
+            time=rollback.instant.time,
+            completed=rollback.instant.completed,
+            meaning="a leftover of an ended restore: the next writer with eager cleaning would execute this rollback",
+            at_work="",
+            writers_can_start=True,
+            remedy=remedy_of_rollback(signs, rollback, asked_for=False),
+        )
+
+
+def _active(quiet_ms: int, idle_ms: int) -> str:
+    return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""
+
+
+def _is_stuck(signs: Signs, target: str) -> bool:
+    """Whether the rollback of a completed instant by Hudi's writers fails each time (0.15.0 to 1.2.0): the instant has
+    a savepoint, or later commits are completed."""
+    saved = {entry.time for entry in signs.timeline.savepoints()}
+    return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())

@@ -1,0 +1,95 @@
+"""The table's data files: one listing of all partitions, their file groups and file slices."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from posixpath import normpath
+
+from hudictl import workers
+from hudictl.formats.file_names import PARTITION_METAFILE, data_path
+from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
+from hudictl.formats.plans import decode_compaction_groups
+from hudictl.table.files.slices import Committed, Group, Slice, StoredFile, file_slices, stored_files
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline, read_instant
+from hudictl.table.timeline.archive import archived_completions
+
+
+def partition_named(said: str) -> str:
+    """The table's partition path for a typed one; . is the path of a table without partitions."""
+    return normpath(f"/{said}").strip("/")
+
+
+def list_partition(table: Table, partition: str) -> list[StoredFile] | None:
+    """The data files of one folder; None if it does not exist. Raises StorageFailed."""
+    listing = workers.list_folder(table.storage, workers.Folder(partition), sync=False)
+    return None if listing is None else stored_files(partition, workers.pack(listing))
+
+
+def visible_slices(
+    table: Table,
+    groups: Mapping[Group, Sequence[StoredFile]],
+    committed: Committed,
+    compactions: Mapping[Group, str],
+    replaced: Collection[Group] = (),
+) -> Iterator[tuple[Group, list[Slice]]]:
+    """The visible slices of each file group that is not replaced, newest first.
+
+    Args:
+        committed: the instants that count; completion times of archived ones are looked up if they matter.
+        compactions: see ``pending_compactions``.
+
+    Raises:
+        Unreadable, StorageFailed: the archive.
+    """
+    committed = with_archived(table, committed, groups, compactions)
+    for group, files in groups.items():
+        if group not in replaced:
+            yield group, file_slices(table.rules, files, committed, compactions.get(group))
+
+
+def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view of a timeline without some instants."""
+    completion = {
+        entry.time: entry.completion_time or entry.time
+        for entry in timeline.completed_writes()
+        if entry.time not in removed
+    }
+    # An instant before the timeline's first write is archived, and so committed.
+    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def with_archived(
+    table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
+) -> Committed:
+    """Adds the completion times of archived writes, if they decide to which slice a log belongs.
+
+    They do if the file group has a slice that opened after the write's request. A write that is not in the archive
+    counts as completed at its requested time.
+    """
+    if not table.rules.has_completion_times:
+        return committed
+    unknown = set()
+    for group, files in groups.items():
+        bases = [file.data.instant for file in files if file.data.is_base]
+        newest = max([*bases, compactions.get(group, "")], default="")
+        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
+    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
+    if not archived:
+        return committed
+    return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
+
+
+def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
+    """The pending compaction of each file group that has one. Raises Unreadable."""
+    found: dict[Group, str] = {}
+    for instant in timeline.having(COMPACTION, LOGCOMPACTION):
+        file = instant.file(State.REQUESTED)
+        if instant.pending and instant.time not in removed and file is not None:
+            for group in decode_compaction_groups(read_instant(table, file), file.name):
+                found[group] = instant.time
+    return found
+
+
+def metafile_path(partition: str) -> str:
+    """The path of a partition's metafile."""
+    return data_path(partition, PARTITION_METAFILE)

@@ -1,0 +1,260 @@
+"""What the metadata table lists: its ``files`` partition, read as Hudi's readers do."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats import hfile
+from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
+from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
+from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
+from hudictl.table.files.listed import (
+    ListedFiles,
+    ListedNames,
+    ListingTask,
+    by_partition,
+    listed_names,
+    merged,
+    without_names,
+)  # fmt: skip
+from hudictl.table.files.slices import StoredFile, group_files, read_together
+from hudictl.table.files.sweep import gathered
+from hudictl.table.files.view import committed_without, list_partition, pending_compactions, visible_slices
+from hudictl.table.logs.reader import LogFile, naming_log
+from hudictl.table.logs.scan import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
+from hudictl.table.metadata.place import NOT_ASKED, Known, open_metadata_table
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import load_timeline
+
+FILES = "files"
+"""The partition that lists files."""
+
+Listing = dict[str, dict[str, Listed]]
+"""The files of each partition path, by name, without deleted ones."""
+
+# Base files of up to so many bytes the driver decodes by itself: a job of Spark alone would take longer.
+_ENOUGH_BYTES = 8 * 1024 * 1024
+_PART_BYTES = 1024 * 1024
+
+
+def listing_table(table: Table) -> Table | None:
+    """The metadata table from which readers get listings; None if they list folders.
+
+    Raises:
+        Unreadable.
+        Unsupported: of a table version that hudictl does not know.
+    """
+    metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
+    if metadata is not None and not metadata.rules.known:
+        raise Unsupported(f"{metadata.uri} has table version {metadata.version}: hudictl cannot read its listing")
+    return metadata
+
+
+def read_listing(metadata: Table, notes: list[str], data: Table | None = None, ending: Collection[str] = ()) -> Listing:
+    """All partitions and files that a metadata table lists: a table can have very many, see ``gather_listing``.
+
+    Args:
+        notes: gets the corrupt ranges of logs, which readers skip.
+        data: the data table, if the metadata table is not in its place.
+        ending: see ``scan_rule``.
+
+    Raises:
+        Unreadable: damaged, or not as Hudi writes it.
+        Conflict: a file disappeared meanwhile.
+        Unsupported, StorageFailed.
+    """
+    records: dict[str, Entries] = {}
+    for found in _slices(metadata, notes, data, ending):
+        base = {} if found.base is None else _of_base(found, found.base)
+        records |= merged(base, found.later, found.gone)
+    listed = {key: {n: e for n, e in entries.items() if not e.deleted} for key, entries in records.items()}
+    return {partition_path(key): listed.get(key, {}) for key in listed.get(ALL_PARTITIONS, {})}
+
+
+def gather_listing(
+    metadata: Table, engine: Engine, data: Table | None = None, ending: Collection[str] = ()
+) -> ListedFiles:
+    """The same by partition, decoded by the engine if it is much, and kept there. Arguments as in ``read_listing``.
+
+    Raises as ``read_listing``; EngineFailed.
+    """
+    slices = [_cut(found) for found in _slices(metadata, [], data, ending)]
+    keys = {key for found in slices for key in _partition_keys(found)}
+    tasks = [task for found in slices for task in _tasks(found, keys)]
+    bases = [found.base for found in slices if found.base is not None]
+    much = sum(base.size for base in bases) > _ENOUGH_BYTES
+    label = "read the metadata table"
+    files, places = gathered(engine, label, listed_names, tasks, without_names, much=much)
+    for base in bases:
+        with naming_log(base, Unreadable, Unsupported):
+            for place in places:
+                if place.error is not None:
+                    raise place.error
+    count = sum(found.records for found in slices)
+    decoded = sum(place.records for place in places)
+    if count != decoded:
+        raise Unreadable(f"{bases[0].uri}: its trailer counts {count} entries, but the file has {decoded}")
+    filled = frozenset(place.path for place in places if place.filled)
+    return ListedFiles(files, frozenset(map(partition_path, keys)), filled)
+
+
+class _Slice(NamedTuple):
+    """A file slice of the listing: the base file as one block, and what its logs say: records, and deleted keys.
+
+    The base file has ``parts`` and ``records``; ``first`` are the records of the part that can have the list of all
+    partitions.
+    """
+
+    base: LogFile | None
+    block: Block
+    time: str
+    later: dict[str, Entries]
+    gone: set[str]
+    parts: Sequence[hfile.Part] = ()
+    records: int = 0
+    first: Mapping[str, Entries] = MappingProxyType({})
+
+
+def _slices(metadata: Table, notes: list[str], data: Table | None, ending: Collection[str]) -> Iterator[_Slice]:
+    for files in merged_slices(metadata, FILES):
+        file = next((file for file in files if file.data.is_base), None)
+        base = _opened(metadata, file) if file is not None else None
+        size, schema = (base.size, base_schema(base)) if base is not None else (0, "")
+        later, gone = _logs(metadata, files, notes, scan_rule(metadata, data, ending))
+        block = Block(HFILE_DATA, 0, size, 0, size, {SCHEMA: schema})
+        yield _Slice(base, block, file.data.instant if file is not None else "", later, gone)
+
+
+def _of_base(found: _Slice, base: LogFile, only: hfile.Part | None = None) -> dict[str, dict[str, Listed]]:
+    """The records of the base file, or of a part of it."""
+    with naming_log(base, Unreadable, Unsupported):
+        return dict(_listings(found.block, base, found.time, only))
+
+
+def _cut(found: _Slice) -> _Slice:
+    """The slice with its parts."""
+    if found.base is None:
+        return found
+    with naming_log(found.base, Unreadable, Unsupported):
+        parts, records = hfile.cut(found.base.read_at, found.base.size, _PART_BYTES)
+    first = _of_base(found, found.base, parts[_part_of(ALL_PARTITIONS, parts)]) if parts else {}
+    return found._replace(parts=parts, records=records, first=first)
+
+
+def _partition_keys(found: _Slice) -> Iterator[str]:
+    """The keys of the listed partitions, if their list is in this slice."""
+    base = {ALL_PARTITIONS: found.first.get(ALL_PARTITIONS, {})}
+    listed = dict(merged(base, found.later, found.gone)).get(ALL_PARTITIONS, {})
+    return (key for key, entry in listed.items() if not entry.deleted)
+
+
+def _part_of(key: str, parts: Sequence[hfile.Part]) -> int:
+    """The number of the part that can have a key."""
+    return max(0, bisect_right(parts, key.encode(), key=lambda part: part[0].key) - 1)
+
+
+def _tasks(found: _Slice, keys: Collection[str]) -> Iterator[ListingTask | tuple[str, ListedNames]]:
+    """A task for each part of the base file; each gets what logs and the list of partitions say of its keys."""
+    parts = found.parts
+    if found.base is None or len(parts) < 2:
+        # All of it is decoded already.
+        yield from by_partition(found.first, found.later, found.gone, keys)
+        return
+    later: dict[int, dict[str, Entries]] = defaultdict(dict)
+    for key, entry in found.later.items():
+        later[_part_of(key, parts)][key] = entry
+    gone, listed = _dealt(found.gone, parts), _dealt(keys, parts)
+    storage, path, size, schema = found.base.storage, found.base.path, found.base.size, found.block.header[SCHEMA]
+    for number, part in enumerate(parts):
+        yield ListingTask(storage, path, size, schema, found.time, part, later[number], gone[number], listed[number])
+
+
+def _dealt(keys: Iterable[str], parts: Sequence[hfile.Part]) -> dict[int, frozenset[str]]:
+    """Keys by the number of their part."""
+    found: dict[int, set[str]] = {number: set() for number in range(len(parts))}
+    for key in keys:
+        found[_part_of(key, parts)].add(key)
+    return {number: frozenset(of) for number, of in found.items()}
+
+
+def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
+    """The files that a reader uses of each file group. Raises Unreadable."""
+    timeline = load_timeline(metadata)
+    groups = group_files(list_partition(metadata, partition) or ())
+    compactions = pending_compactions(metadata, timeline, ())
+    for _, slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
+        yield [file for entry in reversed(read_together(slices)) for file in entry.files]
+
+
+def check_openable(metadata: Table) -> None:
+    """Whether readers can open the listing: checks its file slices, and the ends of their base files. Records and logs
+    are not read.
+
+    Raises:
+        Unreadable, Conflict, Unsupported, StorageFailed.
+    """
+    for files in merged_slices(metadata, FILES):
+        for file in files:
+            if file.data.is_base:
+                base_schema(_opened(metadata, file))
+
+
+def base_schema(base: LogFile) -> str:
+    """The schema of a base file's records, from the file info at its end."""
+    with naming_log(base, Unreadable, Unsupported):
+        return hfile.file_info(base.read_at, base.size).get(b"schema", b"").decode(errors="replace")
+
+
+def _logs(
+    metadata: Table, files: list[StoredFile], notes: list[str], rule: ScanRule
+) -> tuple[dict[str, Entries], set[str]]:
+    """The records of valid blocks, and the deleted keys, whose records in the base file do not count."""
+    logs = [_opened(metadata, file) for file in files if not file.data.is_base]
+    records: dict[str, Entries] = {}
+    gone: set[str] = set()
+    for judged in judged_blocks(logs, {log.name for log in logs}, rule):
+        block = judged.block
+        if judged.fate.name == CORRUPT_FATE:
+            notes.append(
+                f"{judged.log.uri} is damaged at byte {block.offset:,}, and readers skip this block: {block.damage}"
+            )
+        if judged.fate.name != VALID:
+            continue
+        with naming_log(judged.log, Unreadable, Unsupported):
+            if block.block_type == HFILE_DATA:
+                for key, entries in _listings(block, judged.log, block.instant or ""):
+                    records[key] = combine(records.get(key, {}), entries)
+            elif block.block_type == DELETE:
+                for deleted in read_deletes(block, judged.read_at):
+                    records.pop(deleted.record_key or "", None)
+                    gone.add(deleted.record_key or "")
+    return records, gone
+
+
+def _listings(
+    block: Block, log: LogFile, by: str, only: hfile.Part | None = None
+) -> Iterator[tuple[str, dict[str, Listed]]]:
+    for record in read_records(block, log.read_at, only=only):
+        yield str(record.get(HFILE_KEY)), decode_listing(record, by)
+
+
+def _opened(metadata: Table, file: StoredFile) -> LogFile:
+    return LogFile(metadata.storage, metadata, FILES, file.data.name, file.size or 0)
+
+
+def read_known(table: Table, engine: Engine) -> Known:
+    """What the metadata table lists. A damaged one is no error here: dropping it is the remedy.
+
+    Raises:
+        Conflict: one of its files disappeared meanwhile.
+        Unsupported, StorageFailed, EngineFailed.
+    """
+    try:
+        metadata = listing_table(table)
+        return Known(gather_listing(metadata, engine)) if metadata is not None else NOT_ASKED
+    except Unreadable as error:
+        return Known(unread=error.message)

@@ -1,0 +1,256 @@
+"""The archived timeline, read."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TypeVar
+
+from hudictl.errors import Unreadable
+from hudictl.formats import archived_timeline as fmt
+from hudictl.formats import clean
+from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.base_files import END_BYTES, problem_at_end
+from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, order
+from hudictl.formats.limits import RECORD_BYTES
+from hudictl.formats.ranges import ReadAt
+from hudictl.storage import entries_of, read_whole
+from hudictl.table.table import Table
+from hudictl.table.timeline.archive_logs import log_bodies, read_logs
+
+Value = TypeVar("Value")
+
+_ATTEMPTS = 3
+
+
+def at_one_time(read: Callable[[], Value]) -> Value:
+    """Reads the archive in one consistent state. A writer may compact or clean it meanwhile: if a file disappears, it
+    is read again.
+
+    Raises:
+        Unreadable: a file that the archive names is missing each time.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return read()
+        except FileNotFoundError as error:
+            if attempt == _ATTEMPTS - 1:
+                raise Unreadable(
+                    f"the archive names a file that does not exist: {error}",
+                    hint="put the file back from a backup",
+                    file=str(error),
+                ) from error
+    raise AssertionError
+
+
+def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
+    """The archived instants with a requested time after the given one. Raises Unreadable: a damaged file."""
+    found = at_one_time(lambda: list(_read(table, lambda first, last: last > time)))
+    return [entry for entry in found if entry.time > time]
+
+
+def archived_writes_after(table: Table, time: str) -> list[str]:
+    """The times of archived writes after the given one, sorted: they cannot be un-published. Raises Unreadable."""
+    return sorted({entry.time for entry in archived_after(table, time) if entry.action in WRITE_ACTIONS})
+
+
+def check_archive_ends(table: Table) -> None:
+    """Whether the live files of an archive of layout 2 are there, and end as Parquet does. No instants are read.
+
+    Raises Unreadable.
+    """
+
+    def check() -> None:
+        for name in archive_files(table):
+            size = _size(table, name)
+            end = _reader(table, name)(max(0, size - END_BYTES), min(size, END_BYTES)) if size else b""
+            problem = problem_at_end(name, size, end)
+            if problem:
+                raise Unreadable(f"{table.layout.archive}/{name} is {problem}", file=name)
+
+    at_one_time(check)
+
+
+def torn_logs(table: Table) -> Sequence[str]:
+    """The logs of an archive of layout 1 with an incomplete end, by which nothing is lost.
+
+    Raises Unreadable: one is damaged in another way.
+    """
+    return () if table.rules.archive_is_lsm else at_one_time(lambda: read_logs(table).torn)
+
+
+def archived_in_order(
+    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False, files: Sequence[str] | None = None
+) -> Iterator[ArchivedInstant]:
+    """Archived instants from one requested time to another, both included, sorted by time and action.
+
+    In layout 2 each file is opened only when its instants are next: stopping early saves the other reads. Each instant
+    is returned once, in its last state.
+
+    Args:
+        files: as from ``archive_files``, where they are known already.
+
+    Raises:
+        FileNotFoundError: see ``at_one_time``.
+        Unreadable: a damaged file.
+    """
+    if not table.rules.archive_is_lsm:
+        yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
+        return
+    names = archive_files(table) if files is None else files
+    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in names}
+    wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
+    # The first instant to expect from a file: its oldest one, or its newest one with newest_first.
+    files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
+    edges = [ranges[name][newest_first] for name in files[1:]]
+    held: list[ArchivedInstant] = []
+    for name, edge in zip_longest(files, edges):
+        held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        waiting = [
+            entry for entry in held if edge is not None and (entry.time <= edge if newest_first else entry.time >= edge)
+        ]
+        yield from _once(set(held).difference(waiting), newest_first)
+        held = waiting
+
+
+def newest_archived(table: Table, files: Sequence[str]) -> str:
+    """A time after which nothing is archived, by the names of the archive's files: "" if nothing is, "~" where names do
+    not tell."""
+    if not table.rules.archive_is_lsm:
+        return "~"
+    return max(((fmt.lsm_range(name) or ("", "~"))[1] for name in files), default="")
+
+
+def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
+    """The archived files of the instants of one time, as from ``read_bodies``. Raises Unreadable."""
+
+    def read() -> list[tuple[ArchivedInstant, Body, Body]]:
+        entries = _read(table, lambda first, last: first <= time <= last)
+        return list(read_bodies(table, [entry for entry in entries if entry.time == time], plans=True))
+
+    return at_one_time(read)
+
+
+def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
+    """The completion times of archived writes (layout 2), as far as the archive has them, by requested time.
+
+    Raises:
+        Unreadable: a damaged file.
+    """
+
+    def matters(first: str, last: str) -> bool:
+        return any(first <= time <= last for time in times)
+
+    return {
+        entry.time: entry.completion_time
+        for entry in at_one_time(lambda: list(_read(table, matters)))
+        if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
+    }
+
+
+def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str]]]:
+    """The file names that archived cleans have deleted, by partition path; only cleans that completed after a time.
+
+    The archive's file names show the requested times, not the completion times. So every file is read; in layout 2 only
+    the columns that identify the instants, and the bodies of these cleans.
+
+    Raises:
+        Unreadable: a damaged file, or the metadata of such a clean.
+    """
+
+    def read() -> list[Mapping[str, frozenset[str]]]:
+        cleans = [entry for entry in _read(table) if entry.action == CLEAN]
+        late = {
+            entry.time
+            for entry in cleans
+            if entry.state is State.COMPLETED and max(entry.time, entry.completion_time or "~") > after
+        }
+        taken: dict[str, Mapping[str, frozenset[str]]] = {}
+        for entry, metadata, plan in read_bodies(table, [entry for entry in cleans if entry.time in late], plans=True):
+            what = f"the clean {entry.time} in {entry.file}"
+            if metadata and entry.state is State.COMPLETED:
+                taken[entry.time] = clean.decode_metadata(metadata, what).deleted
+            elif body := plan or metadata:
+                # A clean without a result counts with the files in its plan.
+                taken.setdefault(entry.time, clean.decode_plan(body, what).files)
+        return list(taken.values())
+
+    return at_one_time(read)
+
+
+def read_bodies(
+    table: Table, entries: Iterable[ArchivedInstant], *, plans: bool
+) -> Iterator[tuple[ArchivedInstant, Body, Body]]:
+    """The files of archived instants: each with its own body and (layout 2) its plan's; b"" is an empty one.
+
+    Args:
+        plans: whether plans are read; otherwise they are empty.
+
+    Raises:
+        FileNotFoundError: a writer compacted or cleaned the archive meanwhile.
+        Unreadable.
+    """
+    if not table.rules.archive_is_lsm:
+        yield from ((entry, body, b"") for entry, body in log_bodies(table, entries))
+        return
+    by_file: dict[str, list[ArchivedInstant]] = defaultdict(list)
+    for entry in entries:
+        by_file[entry.file].append(entry)
+    for name, members in by_file.items():
+        times = {entry.time for entry in members}
+        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, times, plans=plans)
+        yield from ((entry, *found[entry.time, entry.action]) for entry in members)
+
+
+def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
+    """The archive's instants, from files whose range of requested times matters (log files have no range)."""
+    if not table.rules.archive_is_lsm:
+        yield from read_logs(table).archived
+        return
+    for name in archive_files(table):
+        if matters(*(fmt.lsm_range(name) or ("", "~"))):
+            yield from _decode_lsm(table, name)
+
+
+def _decode_lsm(table: Table, name: str) -> list[ArchivedInstant]:
+    return fmt.decode_lsm(_reader(table, name), _size(table, name), name)
+
+
+def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[ArchivedInstant]:
+    """One entry for each instant, in its last state, sorted."""
+    last: dict[tuple[str, str], ArchivedInstant] = {}
+    for entry in entries:
+        key = order(entry)
+        if key not in last or entry.state > last[key].state:
+            last[key] = entry
+    return [last[key] for key in sorted(last, reverse=newest_first)]
+
+
+def archive_files(table: Table) -> list[str]:
+    """The names of the live files of an archive of layout 2; none of layout 1. Raises FileNotFoundError: the current
+    manifest."""
+    if not table.rules.archive_is_lsm:
+        return []
+    folder = table.layout.archive
+    names = [entry.name for entry in entries_of(table.storage, folder) if not entry.is_dir]
+    version = max((fmt.manifest_version(name) or 0 for name in names), default=0)
+    if fmt.VERSION_FILE in names:
+        # Without this manifest Hudi uses no other one: 1.0.2 reads nothing then, 1.2.0 archives nothing.
+        declared = read_whole(table.storage, f"{folder}/{fmt.VERSION_FILE}", RECORD_BYTES).strip()
+        version = int(declared) if declared.isdigit() else version
+    if not version:
+        return []
+    manifest = fmt.manifest_name(version)
+    return fmt.decode_manifest(read_whole(table.storage, f"{folder}/{manifest}", RECORD_BYTES), manifest)
+
+
+def _reader(table: Table, name: str) -> ReadAt:
+    path = f"{table.layout.archive}/{name}"
+    return lambda offset, length: table.storage.read(path, offset, length)
+
+
+def _size(table: Table, name: str) -> int:
+    status = table.storage.stat(f"{table.layout.archive}/{name}")
+    if status is None:
+        raise FileNotFoundError(name)
+    return status.size

@@ -1,0 +1,138 @@
+"""Partitions that were dropped after a savepoint: a clean of Hudi deletes their folders, whatever is savepointed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.savepoint.verify import verify_savepoint
+from hudictl.reports.health.finding import ERROR
+from hudictl.reports.savepoints import savepoint_rows
+from hudictl.state.timeline.dropped import dropped_partitions
+from hudictl.table.timeline.active import load_timeline
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import Copy, put, restore, savepoint, session
+from tests.reports.health.test_check import brief, check
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def groups(copy: Copy, partition: str) -> list[str]:
+    files = (parse_data_file(path.name) for path in (copy.path / partition).iterdir() if path.name[0].isalnum())
+    return sorted({file.file_id for file in files if file is not None})
+
+
+def replaced(copy: Copy, partition: str, ids: list[str], operation: str = "DELETE_PARTITION") -> str:
+    """A completed commit that replaces file groups."""
+    time = time_plus_ms(copy.commits[-1], 1000)
+    end = "" if copy.version == "v6" else f"_{time_plus_ms(time, 500)}"
+    body = {
+        "partitionToWriteStats": {},
+        "partitionToReplaceFileIds": {partition: ids},
+        "operationType": operation,
+        "compacted": False,
+        "extraMetadata": {},
+    }
+    for name, content in ((".replacecommit.requested", b""), (".replacecommit.inflight", b"")):
+        copy.write(f"{time}{name}", content)
+    copy.write(f"{time}{end}.replacecommit", json.dumps(body).encode())
+    return time
+
+
+def dropped(copy: Copy) -> dict[str, str]:
+    return dropped_partitions(copy.table, load_timeline(copy.table), LocalEngine())
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_it_is_said_wherever_the_savepoint_is_looked_at(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    saved = savepoint(copy)
+    assert dropped(copy) == {}
+    before = {brief(entry) for entry in check(copy)}
+    by = replaced(copy, "part-0", groups(copy, "part-0"))
+    assert dropped(copy) == {"part-0": by}
+
+    (found,) = [entry for entry in check(copy) if brief(entry) not in before and entry.severity == ERROR]
+    assert (found.finding, found.subject) == ("savepoint-partition-dropped", saved)
+    assert f"{by} dropped 1 partition with files of the savepoint ('part-0')" in found.meaning
+    assert [way.command for way in found.remedy] == [f"hudictl restore {saved}", f"hudictl savepoint delete {saved}"]
+    (row,) = [entry for entry in savepoint_rows(copy.table) if entry.instant == saved]
+    assert row.problem is not None
+    assert "hoodie.clean.automatic=false" in row.problem
+    result = verify_savepoint(session(copy.table), saved, RestoreOptions())
+    assert (result.restorable, result.threat) == (True, row.problem)
+
+
+@VERSIONS
+def test_a_savepoint_that_is_created_afterwards_warns(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    target = copy.commits[-1]
+    assert plan_savepoint(session(copy.table), target).warnings == ()
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    (warning,) = plan_savepoint(session(copy.table), target).warnings
+    assert "('part-0')" in warning
+
+
+@VERSIONS
+def test_the_restore_ends_it(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    saved = savepoint(copy)
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    restore(copy, saved)
+    assert dropped(copy) == {}
+    assert verify_savepoint(session(copy.table), saved, RestoreOptions()).threat == ""
+
+
+def test_a_partition_with_another_file_group_is_not_dropped(unpack: Unpack) -> None:
+    """As after an insert overwrite, or a new row in it: a clean keeps what is savepointed there."""
+    copy = unpack("v9", "cow_part")
+    savepoint(copy)
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    like = next(path for path in (copy.path / "part-0").iterdir() if path.suffix == ".parquet")
+    other = like.name.replace(like.name[:8], "00000000", 1)
+    put(like.with_name(other), like.read_bytes())
+    assert dropped(copy) == {}
+
+
+def test_a_part_of_the_groups_is_no_drop(unpack: Unpack, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_part")
+    replaced(copy, "part-0", ["another"])
+    assert dropped(copy) == {}
+
+
+def test_a_drop_that_is_pending_or_unreadable_is_none(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    time = replaced(copy, "part-0", groups(copy, "part-0"))
+    copy.file(time, "replacecommit").write_bytes(b"")
+    assert dropped(copy) == {}
+    copy.file(time, "replacecommit").unlink()
+    assert dropped(copy) == {}
+
+
+@VERSIONS
+def test_a_savepoint_without_files_in_it_is_not_threatened(unpack: Unpack, version: str) -> None:
+    """It names all partitions, also the one that was dropped before."""
+    copy = unpack(version, "cow_part")
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    saved = savepoint(copy)
+    assert dropped(copy)
+    assert "savepoint-partition-dropped" not in {entry.finding for entry in check(copy)}
+    assert verify_savepoint(session(copy.table), saved, RestoreOptions()).threat == ""
+    assert all(entry.problem is None for entry in savepoint_rows(copy.table))
+
+
+def test_a_damaged_savepoint_does_not_end_the_list(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    copy.file(copy.savepoints[0], "savepoint").write_bytes(b"damaged")
+    first, second = savepoint_rows(copy.table)
+    assert first.problem is not None
+    assert second.problem is not None
+    assert "hoodie.clean.automatic=false" in second.problem
