@@ -48,7 +48,7 @@ class BlockAt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class MergedSlice:
     """What readers merge of a file group: its base file, and the blocks of its logs that count, in merge order."""
 
     storage: Storage
@@ -80,7 +80,7 @@ class DataSlice:
     """
 
     location: Location
-    files: Slice
+    files: MergedSlice
     rule: "MergeRule | None"
     millis: frozenset[str]
     groups: int
@@ -92,7 +92,7 @@ class IndexGroup:
     """A file group of the record index: the one with this number of so many, with the keys of all partitions or of one.
     Only keys in ``only`` these file groups of the data count; None: all."""
 
-    files: Slice
+    files: MergedSlice
     number: int
     groups: int
     partition: str | None
@@ -137,7 +137,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Tried:
     """Applies a function to a task, and returns its error if that says more than its text: what is damaged, or that a
     file disappeared."""
 
@@ -224,7 +224,7 @@ def index_locations(task: IndexGroup) -> Iterator[tuple[str, Location]]:
 
 
 def index_records(
-    files: Slice, decode: Callable[[Record], Value], combine: Callable[[Value, Value], Value] | None = None
+    files: MergedSlice, decode: Callable[[Record], Value], combine: Callable[[Value, Value], Value] | None = None
 ) -> Iterator[tuple[str, Value]]:
     """The records of a file group of the metadata table, by key, as readers merge them: logs first, then with the base
     file. Those of logs are held in memory.
@@ -272,12 +272,12 @@ def _decoded(block: Block, read_at: ReadAt, decode: Callable[[Record], Value]) -
 class StatisticsTask:
     """A file group of the column statistics; ``names`` are the files of the data that are looked at."""
 
-    files: Slice
+    files: MergedSlice
     names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class GroupFiles:
     """The files that a file group of an index has entries for, and the columns of those that are looked at."""
 
     files: frozenset[str]
@@ -293,14 +293,14 @@ class FooterTask:
     columns: frozenset[str]
 
 
-def named_in_statistics(task: StatisticsTask) -> Named:
+def named_in_statistics(task: StatisticsTask) -> GroupFiles:
     """The names in a file group of the column statistics."""
     files, columns = set(), set()
     for entry in _column_entries(task.files):
         files.add(entry.file)
         if entry.file in task.names:
             columns.add(entry.column)
-    return Named(frozenset(files), frozenset(columns))
+    return GroupFiles(frozenset(files), frozenset(columns))
 
 
 def statistics_of_index(task: StatisticsTask) -> "list[ColumnEntry]":
@@ -326,7 +326,7 @@ class Filters:
     by_key: dict[str, bytes]
 
 
-def filters_of_index(task: Slice) -> Filters:
+def filters_of_index(task: MergedSlice) -> Filters:
     """The bloom filters in a file group of the index."""
     from hudictl.formats.index_records import decode_bloom_filter
 
@@ -351,7 +351,7 @@ def _filter_digest(kind: str, body: bytes) -> bytes:
     return blake2b(kind.encode() + b"\0" + body, digest_size=_DIGEST_BYTES).digest()
 
 
-def _column_entries(files: Slice) -> "Iterator[ColumnEntry]":
+def _column_entries(files: MergedSlice) -> "Iterator[ColumnEntry]":
     from hudictl.formats.column_stats import combine_entries, decode_column_entry
 
     for _, entry in index_records(files, decode_column_entry, combine_entries):
@@ -367,7 +367,7 @@ def _counted_keys(task: DataSlice) -> set[str]:
     return {key for key in keys if group_number(key, task.groups) in task.only}
 
 
-def data_keys(files: Slice, rule: "MergeRule | None", millis: frozenset[str]) -> Iterator[str]:
+def data_keys(files: MergedSlice, rule: "MergeRule | None", millis: frozenset[str]) -> Iterator[str]:
     """The keys of the records that a query reads of a slice.
 
     Raises:
@@ -393,7 +393,7 @@ def data_keys(files: Slice, rule: "MergeRule | None", millis: frozenset[str]) ->
 
 
 def _log_records(
-    files: Slice, rule: "MergeRule", columns: Sequence[str], partial: list[bool]
+    files: MergedSlice, rule: "MergeRule", columns: Sequence[str], partial: list[bool]
 ) -> "Iterator[Buffered[None]]":
     """The records of the blocks, with these columns only. ``partial`` is not empty after a block of partial rows."""
     from hudictl.formats.avro_schemas import parse_schema
@@ -415,7 +415,7 @@ def _log_records(
                 yield data_record(rule, _key(row), kept, millis, None, partial=some)
 
 
-def _base_rows(files: Slice, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _base_rows(files: MergedSlice, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     from hudictl.formats.base_rows import read_rows
 
     if files.base is not None:
@@ -431,7 +431,7 @@ def _key(row: dict[str, Any]) -> str:
     return str(key)
 
 
-def _blocks(files: Slice) -> Iterator[tuple[BlockAt, Block, ReadAt]]:
+def _blocks(files: MergedSlice) -> Iterator[tuple[BlockAt, Block, ReadAt]]:
     """The blocks of a slice, with the reader of each one's log."""
     for at in files.blocks:
         read_at = _reader(files.storage, at.log)

@@ -17,10 +17,10 @@ from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
-from hudictl.formats.restore import RestorePlan as StoredRestorePlan
+from hudictl.formats.restore import StoredRestorePlan as StoredRestorePlan
 from hudictl.formats.restore import encode_plan
 from hudictl.formats.rollback import InstantInfo
-from hudictl.formats.rollback import RollbackPlan as StoredRollbackPlan
+from hudictl.formats.rollback import StoredRollbackPlan as StoredRollbackPlan
 from hudictl.ops.restore.execute import RestoreResult, execute_restore
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.restore.planning import plan_restore

@@ -12,7 +12,7 @@ from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.references import secrets_of
-from hudictl.cli.show import PLANNED, Outcome, show_result, text_output
+from hudictl.cli.show import PLANNED, ChangeOutcome, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
 from hudictl.render.json import envelope
@@ -121,7 +121,7 @@ def run_change(
     table = table or common.open(how.single_operator)
     ended = change.ended(table) if change.ended is not None else None
     if ended is not None:
-        show_result(common, change.name, table.uri, None, [ended], [ended], Outcome.NOTHING)
+        show_result(common, change.name, table.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
         return
     with session(common, how, engine if change.needs_engine else None, table) as opened:
         change_in(opened, change, common, how, check)
@@ -146,7 +146,7 @@ def change_in(
             change_in(opened, instead, common, how)
         else:
             notes = [said] if change.nothing_noted else []
-            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes, Outcome.NOTHING)
+            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes, ChangeOutcome.NOTHING)
         return
 
     if how.plan or (change.shown_first and not common.json):
@@ -168,7 +168,7 @@ def change_in(
     try:
         # The plan that was shown first has named it.
         lines = [done] if change.shown_first else [table_line(opened.table), done]
-        show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=Outcome.DONE)
+        show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=ChangeOutcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
     if found is not None:
@@ -216,7 +216,7 @@ def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table:
     if common.json:
         planned = change.planned_json(plan)
         notes = (*PLANNED, *filter(None, (kept, common.lock_source)))
-        emit_parts(envelope(change.name, table.uri, notes=notes, outcome=Outcome.PLANNED.value, result=planned))
+        emit_parts(envelope(change.name, table.uri, notes=notes, outcome=ChangeOutcome.PLANNED.value, result=planned))
         return
     from hudictl.render.text import print_lines
 

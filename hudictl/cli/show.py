@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PLANNED = ("planned only: nothing was changed",)
 
 
-class Outcome(Enum):
+class ChangeOutcome(Enum):
     """What became of a change that was asked for: the ``outcome`` of its JSON document."""
 
     DONE = "done"
@@ -28,9 +28,9 @@ class Outcome(Enum):
     PLANNED = "planned"
 
 
-def outcome_of(*, planned: bool) -> Outcome:
+def outcome_of(*, planned: bool) -> ChangeOutcome:
     """The outcome of a command that had something to do."""
-    return Outcome.PLANNED if planned else Outcome.DONE
+    return ChangeOutcome.PLANNED if planned else ChangeOutcome.DONE
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def show_rows(
     empty: str,
     hidden: Collection[str] = (),
     notes: Sequence[str] = (),
-    outcome: Outcome | None = None,
+    outcome: ChangeOutcome | None = None,
 ) -> None:
     """A list of row dataclasses, and notes; ``hidden`` columns say nothing to eyes. ``outcome`` is a change's."""
     if common.json:
@@ -74,7 +74,7 @@ def show_result(
     result: Any,
     lines: Sequence[str],
     notes: Sequence[str] = (),
-    outcome: Outcome | None = None,
+    outcome: ChangeOutcome | None = None,
 ) -> None:
     """A result dataclass in JSON, with notes; in text the lines that say the same. ``outcome`` is a change's."""
     if common.json:
@@ -86,7 +86,7 @@ def show_result(
         print_lines(out, lines)
 
 
-def _said(outcome: Outcome | None) -> dict[str, str]:
+def _said(outcome: ChangeOutcome | None) -> dict[str, str]:
     return {"outcome": outcome.value} if outcome else {}
 
 

@@ -45,7 +45,7 @@ METADATA_SCHEMA = avro.record(
 
 
 @dataclass(frozen=True, slots=True)
-class RestorePlan:
+class StoredRestorePlan:
     """A restore's request: the instants in the order of their rollback, and the target (None before plan version 2)."""
 
     instants: tuple[InstantInfo, ...]
@@ -57,17 +57,17 @@ def target_text(target: str | None) -> str:
     return target or "an unnamed instant"
 
 
-def decode_plan(body: avro.Body, what: str) -> RestorePlan:
+def decode_plan(body: avro.Body, what: str) -> StoredRestorePlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
 
 
-def _build_plan(value: dict[str, Any]) -> RestorePlan:
+def _build_plan(value: dict[str, Any]) -> StoredRestorePlan:
     instants = tuple(InstantInfo.from_avro(entry) for entry in value["instantsToRollback"])
-    return RestorePlan(instants, value.get("savepointToRestoreTimestamp"))
+    return StoredRestorePlan(instants, value.get("savepointToRestoreTimestamp"))
 
 
-def encode_plan(plan: RestorePlan) -> bytes:
+def encode_plan(plan: StoredRestorePlan) -> bytes:
     """The body of a restore's requested file."""
     instants = [entry.to_avro() for entry in plan.instants]
     return avro.encode(

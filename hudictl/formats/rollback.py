@@ -100,7 +100,7 @@ class RollbackRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackPlan:
+class StoredRollbackPlan:
     """A rollback's request: its target instant, and what to undo."""
 
     target: InstantInfo
@@ -126,12 +126,12 @@ class RollbackMetadata:
     partitions: Mapping[str, RollbackPartition]
 
 
-def decode_plan(body: avro.Body, what: str) -> RollbackPlan:
+def decode_plan(body: avro.Body, what: str) -> StoredRollbackPlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
 
 
-def _build_plan(value: Mapping[str, Any]) -> RollbackPlan:
+def _build_plan(value: Mapping[str, Any]) -> StoredRollbackPlan:
     requests = tuple(
         RollbackRequest(
             request["partitionPath"],
@@ -142,10 +142,12 @@ def _build_plan(value: Mapping[str, Any]) -> RollbackPlan:
         )
         for request in value["RollbackRequests"] or ()
     )
-    return RollbackPlan(InstantInfo.from_avro(value["instantToRollback"] or {"commitTime": "", "action": ""}), requests)
+    return StoredRollbackPlan(
+        InstantInfo.from_avro(value["instantToRollback"] or {"commitTime": "", "action": ""}), requests
+    )
 
 
-def encode_plan(plan: RollbackPlan) -> bytes:
+def encode_plan(plan: StoredRollbackPlan) -> bytes:
     """The body of a rollback's requested file."""
     requests = [
         {

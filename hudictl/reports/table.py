@@ -13,7 +13,7 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import check_last_clean, pending_cleans
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Way, find_unfinished, in_words
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
@@ -51,7 +51,7 @@ class PendingEntry:
     meaning: str
     at_work: str
     writers_can_start: bool
-    remedy: tuple[Way, ...]
+    remedy: tuple[Remedy, ...]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class TableDescription:
     writers_can_start: bool
     sound: bool
     pending: tuple[PendingEntry, ...]
-    remedy: tuple[Way, ...]
+    remedy: tuple[Remedy, ...]
     verdict: str
     advice: str
 
@@ -103,7 +103,7 @@ class _Verdict:
     advice: str = ""
     writers_can_start: bool = True
     sound: bool = False
-    remedy: tuple[Way, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
     pending: tuple[PendingEntry, ...] = ()
 
 
@@ -168,7 +168,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
 
     for path, backup in properties_in_use(table):
         if update_interrupted(table.storage, path, backup) == EVERYTHING_FAILS:
-            way = Way(RESUME, "the backup is put in its place")
+            way = Remedy(RESUME, "the backup is put in its place")
             return _Verdict(
                 f"no writer can start: {path}: {EVERYTHING_FAILS}", "", False, remedy=(way,), pending=pending
             )

@@ -9,9 +9,9 @@ from hudictl.state.services.blocks import with_remedies
 from hudictl.state.services.due.archiving import archive_due, archive_thresholds, read_archivable
 from hudictl.state.services.due.cleaning import Cleanable, clean_due, clean_thresholds
 from hudictl.state.services.due.compaction import Compactable, compaction_due, compaction_thresholds
-from hudictl.state.services.due.counted import ARCHIVE, CLEANING, COMPACT, MANIFEST, Block, Due, read_last_clean
+from hudictl.state.services.due.counted import ARCHIVE, CLEANING, COMPACT, MANIFEST, Blocker, Due, read_last_clean
 from hudictl.state.services.left_manifests import left_manifests, readable_metadata_table
-from hudictl.state.timeline.unfinished import RESUME, Way
+from hudictl.state.timeline.unfinished import RESUME, Remedy
 from hudictl.table.settings import Setting, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
@@ -64,7 +64,9 @@ def why(table: Table, service: str, settings: Settings, idle_ms: int) -> Due:
     return replace(due, blocks=(*left, *with_remedies(table, signs, idle_ms, due.blocks)))
 
 
-def _left_manifests(table: Table, signs: Signs, idle_ms: int) -> tuple[Block, ...]:
+def _left_manifests(table: Table, signs: Signs, idle_ms: int) -> tuple[Blocker, ...]:
     paths = left_manifests(table, readable_metadata_table(table), signs.now_ms, idle_ms)
     because = "a writer died while it archived, and left this file: Hudi fails at it"
-    return tuple(Block(MANIFEST, "", f"{path}: {because}", (Way(RESUME, "the file is removed"),)) for path in paths)
+    return tuple(
+        Blocker(MANIFEST, "", f"{path}: {because}", (Remedy(RESUME, "the file is removed"),)) for path in paths
+    )

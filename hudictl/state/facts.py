@@ -6,7 +6,7 @@ from functools import cached_property
 
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import State
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.files.sweep import Sweep, sweep
@@ -47,7 +47,7 @@ class Signs:
         return tuple(entry for entry in self.restores if entry.condition is Condition.NO_PLAN)
 
     @property
-    def rollback_plans(self) -> dict[SeenFile, RollbackPlan]:
+    def rollback_plans(self) -> dict[SeenFile, StoredRollbackPlan]:
         """The plans of the rollbacks, by the file that each was read from."""
         files = ((entry.instant.file(State.REQUESTED), entry.plan) for entry in self.rollbacks)
         return {self.timeline.seen(file): plan for file, plan in files if file is not None and plan is not None}

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
-from hudictl.formats.restore import RestorePlan, decode_plan, target_text
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.restore import StoredRestorePlan, decode_plan, target_text
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.table.operations import LATER_WRITES, is_recorded, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
@@ -41,7 +41,7 @@ class PendingRestore:
     """
 
     instant: Instant
-    plan: RestorePlan
+    plan: StoredRestorePlan
     condition: Condition
     visible: bool = False
     removed: bool = False
@@ -62,7 +62,7 @@ class PendingRollback:
     """A rollback that is not completed, with its stored plan; None if there is no readable plan."""
 
     instant: Instant
-    plan: RollbackPlan | None
+    plan: StoredRollbackPlan | None
     condition: Condition
 
     @property
@@ -89,7 +89,7 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
                     hint=f"if no restore is running, delete {paths_of(table, instant)} by hand",
                 )
         elif instant.state is State.REQUESTED and not timeline.sizes[file.name]:
-            unplanned.append(PendingRestore(instant, RestorePlan((), None), Condition.NO_PLAN))
+            unplanned.append(PendingRestore(instant, StoredRestorePlan((), None), Condition.NO_PLAN))
         elif instant.pending or empty_result(timeline, instant):
             plan = decode_plan(read_instant(table, file), file.name)
             left = [completed.get(info.time) for info in plan.instants]
@@ -98,7 +98,7 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
 
 
 def find_rollbacks(
-    table: Table, timeline: Timeline, seen: Mapping[SeenFile, RollbackPlan] = MappingProxyType({})
+    table: Table, timeline: Timeline, seen: Mapping[SeenFile, StoredRollbackPlan] = MappingProxyType({})
 ) -> tuple[PendingRollback, ...]:
     """Rollbacks that are not completed; ``seen`` as in ``pending_rollbacks``. Raises Unreadable: the plan of a restore
     that is completed."""
@@ -112,7 +112,7 @@ def find_rollbacks(
     )
 
 
-def _condition(timeline: Timeline, instant: Instant, plan: RollbackPlan | None) -> Condition:
+def _condition(timeline: Timeline, instant: Instant, plan: StoredRollbackPlan | None) -> Condition:
     if plan is None:
         return Condition.NO_PLAN
     target = timeline.find(plan.target.time, *WRITE_ACTIONS)
@@ -126,7 +126,7 @@ def _reached(instant: Instant) -> Condition:
 
 
 def _left_over(
-    table: Table, timeline: Timeline, rollbacks: Collection[tuple[Instant, RollbackPlan | None]]
+    table: Table, timeline: Timeline, rollbacks: Collection[tuple[Instant, StoredRollbackPlan | None]]
 ) -> frozenset[str]:
     """Pending rollbacks of a completed restore: Hudi (0.15.0 to 1.2.0) removes them last, and may die before.
 

@@ -19,7 +19,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HdfsPath:
     """A path of a file system, and the URI of its top; ``addresses`` are those of its name nodes, or of HttpFS, as
     ``http://host:port``."""
 
@@ -37,7 +37,7 @@ def read_configuration(names: Sequence[str] = _FILES) -> dict[str, str]:
     return {key: _resolved(value, settings) for key, value in settings.items()}
 
 
-def place_of(uri: str, settings: Mapping[str, str], asked: str = "") -> Place:
+def place_of(uri: str, settings: Mapping[str, str], asked: str = "") -> HdfsPath:
     """The place of a URI of ``hdfs:``, ``webhdfs:`` or ``swebhdfs:``.
 
     Args:
@@ -65,7 +65,7 @@ def place_of(uri: str, settings: Mapping[str, str], asked: str = "") -> Place:
     named = asked.split(",") if asked else _addresses(authority, scheme, protocol, settings)
     found = (address.strip() for address in named)
     addresses = tuple(address if "://" in address else f"{protocol}://{address}" for address in found)
-    return Place(f"{scheme}://{authority}", f"/{path}".rstrip("/"), addresses)
+    return HdfsPath(f"{scheme}://{authority}", f"/{path}".rstrip("/"), addresses)
 
 
 def _addresses(authority: str, scheme: str, protocol: str, settings: Mapping[str, str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import pytest
 from hudictl.errors import StorageFailed
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
-from hudictl.formats.rollback import InstantInfo, RollbackPlan
+from hudictl.formats.rollback import InstantInfo, StoredRollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
@@ -224,7 +224,7 @@ def test_a_damaged_record_of_a_rollback_is_in_no_restores_way(unpack: Unpack, te
     """The restore takes that rollback's target back, too: whether it was wanted is no question."""
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    body = rollback.encode_plan(RollbackPlan(InstantInfo(copy.commits[-1], "commit"), ()))
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(copy.commits[-1], "commit"), ()))
     die(copy, target, "delete files")
     (time,) = {path.name.partition(".")[0] for path in copy.timeline.glob("*.restore.requested")}
     copy.write(f"{LATER}.rollback.requested", body)
@@ -256,7 +256,7 @@ def test_later_savepoints_are_part_of_the_plan(unpack: Unpack, tell: Tell, versi
 def test_a_discarded_rollback_is_part_of_the_plan(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = savepoint(copy, copy.commits[-1])
-    body = rollback.encode_plan(RollbackPlan(InstantInfo(target, "commit"), ()))
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, "commit"), ()))
     copy.write(f"{LATER}.rollback.requested", body)
     line = ("restore", target, "-t", copy.path, *LOCAL)
     assert tell(*line, "--yes").code == 13

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudictl.formats import avro, restore, rollback
-from hudictl.formats.restore import RestorePlan
+from hudictl.formats.restore import StoredRestorePlan
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition
 from tests.formats import generic, real_files
 from tests.formats.test_rollback import INFOS, METADATA, TEXT
@@ -38,8 +38,8 @@ def test_there_is_a_real_plan_of_each_version() -> None:
     assert [label[:2] for label, _ in REAL] == ["v6", "v8", "v9"]
 
 
-@given(st.builds(RestorePlan, st.lists(INFOS, max_size=5).map(tuple), st.none() | TEXT))
-def test_plan_round_trip(plan: RestorePlan) -> None:
+@given(st.builds(StoredRestorePlan, st.lists(INFOS, max_size=5).map(tuple), st.none() | TEXT))
+def test_plan_round_trip(plan: StoredRestorePlan) -> None:
     assert restore.decode_plan(restore.encode_plan(plan), "it") == plan
 
 
@@ -47,7 +47,7 @@ def test_a_plan_of_version_1_has_no_target() -> None:
     """Hudi before 0.12 did not write the field."""
     schema = {**restore.PLAN_SCHEMA, "fields": restore.PLAN_SCHEMA["fields"][:2]}
     body = avro.encode({"instantsToRollback": [{"commitTime": "1", "action": "commit"}], "version": 1}, schema)
-    assert restore.decode_plan(body, "it") == RestorePlan((InstantInfo("1", "commit"),), None)
+    assert restore.decode_plan(body, "it") == StoredRestorePlan((InstantInfo("1", "commit"),), None)
 
 
 @given(TEXT, st.integers(0, 2**63 - 1), st.lists(METADATA, max_size=4, unique_by=lambda entry: entry.target.time))

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from hudictl.errors import Unreadable
 from hudictl.formats import avro, log_blocks, rollback
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import (
+    InstantInfo,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackRequest,
+    StoredRollbackPlan,
+)
 from tests.formats import generic, real_files
 
 REAL = [*real_files.matching(real_files.ending(".rollback.requested"))]
@@ -18,7 +24,9 @@ SIZES = st.dictionaries(TEXT, st.integers(0, 2**63 - 1), max_size=3)
 INFOS = st.builds(InstantInfo, TEXT, TEXT)
 NAMES = st.lists(TEXT, max_size=3).map(tuple)
 PLANS = st.builds(
-    RollbackPlan, INFOS, st.lists(st.builds(RollbackRequest, TEXT, NAMES, TEXT, TEXT, SIZES), max_size=4).map(tuple)
+    StoredRollbackPlan,
+    INFOS,
+    st.lists(st.builds(RollbackRequest, TEXT, NAMES, TEXT, TEXT, SIZES), max_size=4).map(tuple),
 )
 METADATA = st.builds(
     RollbackMetadata,
@@ -68,7 +76,7 @@ def test_real_plans_hold_both_kinds_of_request() -> None:
 
 
 @given(PLANS)
-def test_plan_round_trip(plan: RollbackPlan) -> None:
+def test_plan_round_trip(plan: StoredRollbackPlan) -> None:
     assert rollback.decode_plan(rollback.encode_plan(plan), "it") == plan
 
 
@@ -76,7 +84,7 @@ def test_a_plan_of_nulls() -> None:
     """All optional fields absent: an empty plan, no error."""
     empty = {"instantToRollback": None, "RollbackRequests": None, "version": None}
     body = avro.encode(empty, rollback.PLAN_SCHEMA)
-    assert rollback.decode_plan(body, "it") == RollbackPlan(InstantInfo("", ""), ())
+    assert rollback.decode_plan(body, "it") == StoredRollbackPlan(InstantInfo("", ""), ())
 
 
 @given(METADATA)
@@ -137,6 +145,6 @@ def test_the_metadata_of_another_action_is_unreadable() -> None:
     """A plan where a result should be, and the other way round."""
     target = InstantInfo("1", "commit")
     with pytest.raises(Unreadable, match="HoodieRollbackPlan"):
-        rollback.decode_taken_back(rollback.encode_plan(RollbackPlan(target, ())), "it")
+        rollback.decode_taken_back(rollback.encode_plan(StoredRollbackPlan(target, ())), "it")
     with pytest.raises(Unreadable, match="HoodieRollbackMetadata"):
         rollback.decode_plan(rollback.encode_metadata(RollbackMetadata("2", 1, target, {})), "it")

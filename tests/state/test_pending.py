@@ -3,7 +3,7 @@
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.formats.restore import RestorePlan
+from hudictl.formats.restore import StoredRestorePlan
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import Condition, find_restores
 from hudictl.table.timeline.active import load_timeline
@@ -72,7 +72,7 @@ def test_a_restore_without_a_plan_names_nothing_and_has_not_begun(unpack: Unpack
     copy = unpack("v9", "cow_part")
     copy.write(f"{FIRST}.restore.requested")
     (found,) = find_restores(copy.table, load_timeline(copy.table))
-    assert (found.plan, found.instants, found.begun) == (RestorePlan((), None), frozenset(), False)
+    assert (found.plan, found.instants, found.begun) == (StoredRestorePlan((), None), frozenset(), False)
     signs = read_signs(copy.table)
     assert (signs.planned_restores, signs.unplanned_restores) == ((), (found,))
 

@@ -23,7 +23,7 @@ Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedKind:
     """How the saved plans of one kind are applied: their options, the change that they are, and what compares a new
     plan with the saved one."""
 
@@ -32,7 +32,7 @@ class Saved:
     check: Callable[..., "str | None"]
 
 
-def kinds() -> "Mapping[Kind, Saved]":
+def kinds() -> "Mapping[Kind, SavedKind]":
     """The kinds of plans that can be applied."""
     from hudictl.ops import saved_plan
     from hudictl.ops.clean_up.orphans import OrphanOptions
@@ -45,37 +45,37 @@ def kinds() -> "Mapping[Kind, Saved]":
 
     name = "apply"
     return {
-        Kind.RESTORE: Saved(
+        Kind.RESTORE: SavedKind(
             RestoreOptions,
             lambda saved, options: restore.restore_change(name, saved.target, options),
             saved_plan.check_restore,
         ),
-        Kind.ROLLBACK: Saved(
+        Kind.ROLLBACK: SavedKind(
             RollbackOptions,
             lambda saved, options: rollback.rollback_change(name, saved.target, options),
             saved_plan.check_rollback,
         ),
-        Kind.SAVEPOINT_CREATE: Saved(
+        Kind.SAVEPOINT_CREATE: SavedKind(
             SavepointOptions,
             lambda saved, options: savepoint.create_change(name, saved.target, options),
             saved_plan.check_savepoint,
         ),
-        Kind.SAVEPOINT_DELETE: Saved(
+        Kind.SAVEPOINT_DELETE: SavedKind(
             None,
             lambda saved, _options: savepoint.delete_change(name, saved.target),
             saved_plan.check_savepoint,
         ),
-        Kind.SERVICE_REMOVE: Saved(
+        Kind.SERVICE_REMOVE: SavedKind(
             ServiceOptions,
             lambda saved, options: rollback.service_change(name, saved.target, options),
             saved_plan.check_service_removal,
         ),
-        Kind.METADATA_DROP: Saved(
+        Kind.METADATA_DROP: SavedKind(
             DropOptions,
             lambda _saved, options: metadata.drop_change(name, options),
             saved_plan.check_metadata_drop,
         ),
-        Kind.ORPHANS_DELETE: Saved(
+        Kind.ORPHANS_DELETE: SavedKind(
             OrphanOptions,
             lambda _saved, options: orphans.delete_change(name, options),
             saved_plan.check_orphans,

@@ -81,7 +81,7 @@ def check(
     code is the highest one. With -o nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
     from hudictl.reports.health.check import check_table
-    from hudictl.reports.health.families import Selection
+    from hudictl.reports.health.families import FindingSelection
 
     if textfile and common.output != PROMETHEUS:
         raise UsageError("--textfile can only be used with -o prometheus")
@@ -91,7 +91,7 @@ def check(
             check_table,
             idle_ms=idle_ms,
             note=progress.note,
-            selection=Selection(frozenset(only), frozenset(skip)),
+            selection=FindingSelection(frozenset(only), frozenset(skip)),
             footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(only),
         )
         found = _check_all(tables, engine_options, settings, look)

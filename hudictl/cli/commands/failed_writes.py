@@ -18,7 +18,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
-from hudictl.cli.show import Outcome, show_rows
+from hudictl.cli.show import ChangeOutcome, show_rows
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
@@ -121,7 +121,7 @@ def clean(
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
     else:
-        empty, outcome = "nothing was rolled back" if left else "no failed writes", Outcome.NOTHING
+        empty, outcome = "nothing was rolled back" if left else "no failed writes", ChangeOutcome.NOTHING
         show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, empty, notes=left, outcome=outcome)
     if choice.waiting and not change.plan:
         first = choice.waiting[0]

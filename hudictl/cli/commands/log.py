@@ -60,18 +60,18 @@ def inspect(
     PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest Hudi table
     above it in the folder tree; this can be a metadata table. Log files of the archived timeline can also be inspected.
     """
-    from hudictl.reports.logs.blocks import Selection, inspect_logs, select_logs
+    from hudictl.reports.logs.blocks import LogSelection, inspect_logs, select_logs
     from hudictl.table.logs.reader import find_logs
 
-    wanted = Selection(partition, file_id, instant)
+    wanted = LogSelection(partition, file_id, instant)
     notes: list[str] = []
     if paths:
-        _refuse_table(wanted != Selection())
+        _refuse_table(wanted != LogSelection())
         logs, notes = find_logs(paths, common.storage_options, common.timezone)
         tables = {entry.table.uri if entry.table else None for entry in logs}
         uri = tables.pop() if len(tables) == 1 else None
     else:
-        if wanted == Selection() or not common.uri:
+        if wanted == LogSelection() or not common.uri:
             raise UsageError("no log is given", hint="use PATHs, or --table with --partition, --file-id or --instant")
         table = common.open()
         uri = table.uri

@@ -63,7 +63,7 @@ from hudictl.table.writers.heartbeats import beating
 
 
 @dataclass(frozen=True)
-class Run:
+class RestoreRun:
     """A running restore: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
     ``bodies`` to the rollback plan that is not written yet. ``kept`` is the metadata table, if it is kept."""
 
@@ -126,7 +126,7 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
     )
 
 
-def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
+def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     """Every guard again, now that no other hudictl can act in between."""
     table = session.table
     signs = read_signs(table)
@@ -144,10 +144,10 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     drop_staged(table, plan.resumes)
     timeline = load_timeline(table).without({plan.withdrawn, *removed})
     restore = plan.resumes or clock.new_time(table, timeline)
-    return Run(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
+    return RestoreRun(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
 
 
-def _restore(run: Run) -> RestoreResult:
+def _restore(run: RestoreRun) -> RestoreResult:
     started = time.monotonic()
     run = _begin(run)
     inflight = time.monotonic()
@@ -232,7 +232,7 @@ def _restore(run: Run) -> RestoreResult:
     return result
 
 
-def _clear_up(run: Run) -> None:
+def _clear_up(run: RestoreRun) -> None:
     """Removes what a completed restore must not leave: a metadata table, copies, hudictl's temporary savepoint."""
     _retire_metadata_table(run)
     delete_retired(run.table, run.time)
@@ -242,7 +242,7 @@ def _clear_up(run: Run) -> None:
         end_protection(run.table, run.plan.target)
 
 
-def _begin(run: Run) -> Run:
+def _begin(run: RestoreRun) -> RestoreRun:
     """Requests the restore, waits for late writers while it encodes the rollback plans, and begins the restore."""
     run.monitor.step("request the restore")
     run.held.check()
@@ -261,7 +261,7 @@ def _begin(run: Run) -> Run:
         raise
 
 
-def _settle(run: Run) -> Run:
+def _settle(run: RestoreRun) -> RestoreRun:
     """Encodes the rollback plans during the settle wait; begins the restore if no writer has appeared.
 
     Raises Conflict, Interrupted.
@@ -293,7 +293,7 @@ def _settle(run: Run) -> Run:
     return replace(run, bodies=bodies)
 
 
-def _encode(run: Run) -> dict[str, bytes]:
+def _encode(run: RestoreRun) -> dict[str, bytes]:
     """The rollback plans that are not stored yet."""
     removals = (removal for removal in run.plan.removals if not removal.rollback)
     return {removal.time: instants.encode_rollback(run.table, removal) for removal in removals}
@@ -306,7 +306,7 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
     return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
 
 
-def _enter(run: Run, phase: Phase) -> None:
+def _enter(run: RestoreRun, phase: Phase) -> None:
     """Before each phase: there is no request to stop, claim and lock are still held, no other process has changed the
     timeline's writes, and no new clean would delete files required by the target.
 
@@ -344,7 +344,7 @@ def _was_completed(plan: RestorePlan, requested: str) -> bool:
     return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in plan.timeline)
 
 
-def _side_lines(run: Run) -> None:
+def _side_lines(run: RestoreRun) -> None:
     """What the plan names beside its instants: protects the target, then removes what blocks the restore."""
     if run.plan.protecting_savepoint:
         protect_target(run.table, run.plan, run.time)
@@ -362,7 +362,7 @@ def _side_lines(run: Run) -> None:
         instants.create_metafile(run.table, partition, run.plan.target)
 
 
-def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
+def _retire_metadata_table(run: RestoreRun, *, planned: bool = False) -> None:
     """Called several times: a writer that cleans eagerly may have built a new one meanwhile.
 
     Raises Conflict: a writer is building one that was not in the plan; the restore is still pending.
@@ -378,7 +378,7 @@ def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
         run.monitor.note("took the metadata table out of use")
 
 
-def _request_rollbacks(run: Run) -> None:
+def _request_rollbacks(run: RestoreRun) -> None:
     """Writes every rollback's plan and inflight file, all of them before the first instant is un-published."""
     instants.wait_until(run.table, max(run.rollbacks.values(), default=""))
     for removal in run.plan.removals:
@@ -391,7 +391,7 @@ def _request_rollbacks(run: Run) -> None:
         create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
 
 
-def _unpublish(run: Run) -> None:
+def _unpublish(run: RestoreRun) -> None:
     """Un-publishes the instants, newest first. Each needs a readable rollback plan: without one, a writer that cleans
     eagerly would take the instant for a failed write, and leave its files behind."""
     for removal in run.plan.removals:
@@ -407,7 +407,7 @@ def _is_published(instant: Instant) -> bool:
     return instant.completed or instant.action == fmt.LOGCOMPACTION
 
 
-def _remove_instants(run: Run) -> None:
+def _remove_instants(run: RestoreRun) -> None:
     """Pending files of the instants, newest first; markers and heartbeats; then the rollbacks that the plan names."""
     timeline = load_timeline(run.table)
     instants: dict[str, list[Instant]] = {}

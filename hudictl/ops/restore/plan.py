@@ -12,11 +12,11 @@ from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import (
     KEEP,
-    BlockRow,
     FileRow,
     InstantRow,
     KeptRow,
     MarkedSlice,
+    PlannedBlock,
     Removal,
     block_rows,
     file_rows,
@@ -188,7 +188,7 @@ class RestorePlan:
         return file_rows(self.removals)
 
     @property
-    def rollback_blocks(self) -> tuple[BlockRow, ...]:
+    def rollback_blocks(self) -> tuple[PlannedBlock, ...]:
         return block_rows(self.removals)
 
     @property
@@ -260,4 +260,4 @@ def encode_plan(plan: RestorePlan) -> bytes:
             services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
             actions += [action for action in services if action != fmt.LOGCOMPACTION]
         infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
-    return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))
+    return restore.encode_plan(restore.StoredRestorePlan(tuple(infos), plan.target))

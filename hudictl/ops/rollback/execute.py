@@ -34,7 +34,7 @@ from hudictl.ops.rollback.metadata_plan import set_aside_by
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
-from hudictl.ops.rollback.run import One, RollbackResult, Run
+from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
 from hudictl.ops.session import Kind, Session, changing_all
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants
@@ -95,7 +95,7 @@ def execute_rollbacks(session: Session, plans: Sequence[RollbackPlan]) -> Sequen
     )
 
 
-def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> Run:
+def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> RollbackRun:
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
     signs = read_signs(table, measure_clock(table.storage))
@@ -109,7 +109,7 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     timeline = load_timeline(table).without(ended)
     new = clock.new_time(table, timeline) if any(plan.resumes is None for plan in plans) else ""
     each = (One(plan, plan.resumes or time_plus_ms(new, number)) for number, plan in enumerate(plans))
-    return Run(session, held, tuple(each), signs)
+    return RollbackRun(session, held, tuple(each), signs)
 
 
 def _not_changed(signs: Signs, plan: RollbackPlan) -> None:
@@ -140,7 +140,7 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
     return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
 
 
-def _rollback(run: Run) -> Sequence[RollbackResult]:
+def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     started = time.monotonic()
     table = run.table
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
@@ -196,7 +196,7 @@ def _keeping(table: Table, one: One) -> One:
     return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.metadata_table))
 
 
-def _delete_retired(run: Run) -> None:
+def _delete_retired(run: RollbackRun) -> None:
     """Deletes what this attempt and earlier ones have taken out of use of the metadata table. Several rollbacks that
     run together leave it in its place."""
     for one in run.each if len(run.each) == 1 else ():
@@ -204,7 +204,7 @@ def _delete_retired(run: Run) -> None:
         delete_retired_indexes(run.table, one.time)
 
 
-def _marked(run: Run) -> tuple[MarkedSlice, ...]:
+def _marked(run: RollbackRun) -> tuple[MarkedSlice, ...]:
     """The slices that get rollback blocks: several instants may have written into one."""
     found: dict[tuple[str, str, str], MarkedSlice] = {}
     for entry in chain.from_iterable(one.plan.marked for one in run.each):
@@ -214,7 +214,7 @@ def _marked(run: Run) -> tuple[MarkedSlice, ...]:
     return tuple(found.values())
 
 
-def _verify(run: Run, removals: Sequence[Removal], marked: Sequence[MarkedSlice]) -> Sweep:
+def _verify(run: RollbackRun, removals: Sequence[Removal], marked: Sequence[MarkedSlice]) -> Sweep:
     """Proves the deletions by one listing; all were planned from one. Raises Incomplete."""
     plan = run.each[0].plan
     needed = plan.needed if plan.completed else None
@@ -259,7 +259,7 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
         )
 
 
-def _begin(run: Run) -> Run:
+def _begin(run: RollbackRun) -> RollbackRun:
     """Requests the rollbacks, waits for other processes that work on the same instants, and begins them."""
     table = run.table
     waiting = [one for one in run.each if not one.plan.begun]
@@ -294,11 +294,11 @@ def _begin(run: Run) -> Run:
     return replace(run, signs=signs)
 
 
-def _signs(run: Run, clock: StorageClock | None = None) -> Signs:
+def _signs(run: RollbackRun, clock: StorageClock | None = None) -> Signs:
     return read_signs(run.table, clock, run.signs)
 
 
-def _settle(run: Run) -> Signs:
+def _settle(run: RollbackRun) -> Signs:
     """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
     signs = _signs(run, measure_clock(run.table.storage))
@@ -317,7 +317,7 @@ def _settle(run: Run) -> Signs:
     return signs
 
 
-def _wait(run: Run) -> None:
+def _wait(run: RollbackRun) -> None:
     """The settle wait. If a pending target has a heartbeat, it lasts one interval longer than the heartbeat's limit:
     the writer may beat late, on a host under load.
 
@@ -341,7 +341,7 @@ def _requested(table: Table, one: One) -> frozenset[str]:
     return frozenset({fmt.instant_file_name(one.time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)})
 
 
-def _enter(run: Run, phase: Phase) -> Timeline:
+def _enter(run: RollbackRun, phase: Phase) -> Timeline:
     """Before each phase: there is no request to stop, the claim is still held, the rollbacks are still pending, the
     writer of a pending target has no activity, and beside a completed target no other process writes.
 
@@ -382,7 +382,7 @@ def _refuse_intruders(table: Table, one: One, signs: Signs, phase: Phase) -> Non
         )
 
 
-def _side_lines(run: Run, timeline: Timeline) -> None:
+def _side_lines(run: RollbackRun, timeline: Timeline) -> None:
     """What the plans name beside their instants: removes cleans that block them, and creates metafiles."""
     for plan in (one.plan for one in run.each):
         for clean in plan.cleans_discarded:
@@ -392,7 +392,7 @@ def _side_lines(run: Run, timeline: Timeline) -> None:
             instants.create_metafile(run.table, partition, plan.target)
 
 
-def _hide(run: Run) -> None:
+def _hide(run: RollbackRun) -> None:
     """Un-publishes the instants, also in the metadata table: from here on readers no longer see them.
 
     A metadata table to delete is taken out of use first, and so is an index that was built after the instant: Hudi,
@@ -404,7 +404,7 @@ def _hide(run: Run) -> None:
         _hide_one(run, one)
 
 
-def _hide_one(run: Run, one: One) -> None:
+def _hide_one(run: RollbackRun, one: One) -> None:
     plan, table = one.plan, run.table
     _retire_metadata_table(run, one)
     if not plan.metadata_step.takes_it and retire_indexes(table, plan.indexes_lost, one.time):
@@ -425,7 +425,7 @@ def _hide_one(run: Run, one: One) -> None:
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
 
 
-def _still_empty(run: Run, one: One) -> Removal:
+def _still_empty(run: RollbackRun, one: One) -> Removal:
     """The removal, without empty logs of other writers that may have been written since planning: on a store that can
     append, a writer continues the newest log of a slice.
 
@@ -447,7 +447,7 @@ def _still_empty(run: Run, one: One) -> Removal:
     return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))
 
 
-def _retire_metadata_table(run: Run, one: One) -> None:
+def _retire_metadata_table(run: RollbackRun, one: One) -> None:
     """Takes the metadata table out of use, but never while a writer uses it.
 
     Raises Conflict; the rollback is still pending.

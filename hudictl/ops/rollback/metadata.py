@@ -12,7 +12,13 @@ from hudictl.formats import rollback
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import META
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import (
+    InstantInfo,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackRequest,
+    StoredRollbackPlan,
+)
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.execute import remove_traces
@@ -146,17 +152,17 @@ def _merged(timeline: Timeline, since: str) -> bool:
     return False
 
 
-def _pending_rollback(metadata: Table, timeline: Timeline, target: str) -> tuple[str, RollbackPlan] | None:
+def _pending_rollback(metadata: Table, timeline: Timeline, target: str) -> tuple[str, StoredRollbackPlan] | None:
     plans = pending_rollbacks(metadata, timeline)
     return next(((entry.time, plan) for entry, plan in plans if plan is not None and plan.target.time == target), None)
 
 
-def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) -> RollbackPlan:
+def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) -> StoredRollbackPlan:
     requests = (
         RollbackRequest(partition, tuple(metadata.storage.absolute(f"{partition}/{name}") for name in names))
         for partition, names in files.items()
     )
-    return RollbackPlan(InstantInfo(target, fmt.DELTACOMMIT), tuple(requests))
+    return StoredRollbackPlan(InstantInfo(target, fmt.DELTACOMMIT), tuple(requests))
 
 
 def _own_files_only(metadata: Table, own: Instant | None) -> bool:

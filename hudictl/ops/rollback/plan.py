@@ -11,11 +11,11 @@ from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import (
     KEEP,
-    BlockRow,
     FileRow,
     InstantRow,
     KeptRow,
     MarkedSlice,
+    PlannedBlock,
     Removal,
     block_rows,
     file_rows,
@@ -152,7 +152,7 @@ class RollbackPlan:
         return file_rows([self.removal])
 
     @property
-    def rollback_blocks(self) -> tuple[BlockRow, ...]:
+    def rollback_blocks(self) -> tuple[PlannedBlock, ...]:
         return block_rows([self.removal])
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
-from hudictl.formats.rollback import RollbackPlan as StoredPlan
+from hudictl.formats.rollback import StoredRollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards

@@ -7,7 +7,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.plans import encode_compaction_plan
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.rollback.run import One, Run
+from hudictl.ops.rollback.run import One, RollbackRun
 from hudictl.ops.undo.backup import drop_backup
 from hudictl.ops.undo.execute import remove_traces
 from hudictl.state.timeline.lost_plans import has_lost_plan
@@ -35,7 +35,7 @@ def check_own(one: One, timeline: Timeline) -> None:
         )
 
 
-def publish(run: Run, bodies: Sequence[bytes]) -> None:
+def publish(run: RollbackRun, bodies: Sequence[bytes]) -> None:
     """Removes the instants' pending files and traces, then publishes their rollbacks: from then on they are completed.
 
     Raises Conflict: another process has published one.
@@ -69,7 +69,7 @@ def _remove_instant(table: Table, plan: RollbackPlan, timeline: Timeline) -> Non
         delete_instant(table, timeline.find(superseded, fmt.ROLLBACK))
 
 
-def verify_timeline(run: Run) -> None:
+def verify_timeline(run: RollbackRun) -> None:
     """Reads the timeline back. New writes of other processes are no failure. Raises Incomplete, Unreadable."""
     timeline = load_timeline(run.table)
     findings = [finding for one in run.each for finding in _unfinished(one, timeline)]

@@ -21,7 +21,7 @@ class One:
 
 
 @dataclass(frozen=True)
-class Run:
+class RollbackRun:
     """Rollbacks that run together: they were planned together. ``signs`` were read at the last look at all guards."""
 
     session: Session

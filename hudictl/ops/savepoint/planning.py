@@ -16,7 +16,7 @@ from hudictl.ops.session import Session
 from hudictl.phrases import count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import Outcome
-from hudictl.state.files.savepoint_files import Way, possible_way, savepoint_map, unprotected, ways_back
+from hudictl.state.files.savepoint_files import WayBack, possible_way, savepoint_map, unprotected, ways_back
 from hudictl.state.files.savepoints import find_savepoint, is_protection
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import last_commit_retained, pending_cleans
@@ -148,7 +148,7 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
     return frozenset.intersection(*(way.times for way in ways))
 
 
-def _check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Way]) -> Outcome:
+def _check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[WayBack]) -> Outcome:
     """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
     way = possible_way(ways)

@@ -6,7 +6,7 @@ from functools import partial
 from hudictl.engine.base import Engine
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, MarkedSlice
 from hudictl.state.facts import Facts
 from hudictl.table.files.choose import scan_partition
@@ -110,7 +110,7 @@ def _distinct(
     return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed and key in there)
 
 
-def stored_targets(plan: RollbackPlan) -> set[BlockTarget]:
+def stored_targets(plan: StoredRollbackPlan) -> set[BlockTarget]:
     """The slices that a stored rollback plan marks."""
     return {
         BlockTarget(request.partition, request.file_id, request.base_instant, _log_name(path), size)

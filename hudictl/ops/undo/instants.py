@@ -10,7 +10,13 @@ from hudictl.formats import partition_metafile, rollback
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.limits import INSTANT_BYTES
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import (
+    InstantInfo,
+    RollbackMetadata,
+    RollbackPartition,
+    RollbackRequest,
+    StoredRollbackPlan,
+)
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage import read_whole
 from hudictl.table.files.view import metafile_path
@@ -31,7 +37,7 @@ def encode_rollback(table: Table, removal: Removal) -> bytes:
         path = data_path(block.partition, block.log) if block.log else block.partition
         logs = {table.storage.absolute(path): block.log_size}
         requests.append(RollbackRequest(block.partition, (), block.file_id, block.base_instant, logs))
-    return rollback.encode_plan(RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests)))
+    return rollback.encode_plan(StoredRollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests)))
 
 
 def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:

@@ -80,7 +80,7 @@ class KeptRow:
 
 
 @dataclass(frozen=True)
-class BlockRow:
+class PlannedBlock:
     """A file slice that gets a rollback block."""
 
     partition: str
@@ -159,9 +159,9 @@ def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
     return tuple(KeptRow(file.path, file.data.instant, file.size or 0, why) for file in unproved)
 
 
-def block_rows(removals: Iterable[Removal]) -> tuple[BlockRow, ...]:
+def block_rows(removals: Iterable[Removal]) -> tuple[PlannedBlock, ...]:
     """The slices that get rollback blocks."""
-    return tuple(BlockRow(*block.slice, target=entry.time) for entry in removals for block in entry.blocks)
+    return tuple(PlannedBlock(*block.slice, target=entry.time) for entry in removals for block in entry.blocks)
 
 
 def marked_logs(removals: Iterable[Removal]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.state.facts import Facts
 from hudictl.state.files.instant_files import known_partitions
@@ -104,7 +104,7 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
     ]
 
 
-def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
+def _covers(table: Table, plan: StoredRollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
     """Whether a stored rollback plan contains everything to do, with paths of this table: in a copied table it has the
     paths of the original."""
     on_hdfs = is_hdfs(table.uri)

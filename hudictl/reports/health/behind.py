@@ -21,9 +21,9 @@ from hudictl.state.services.due.archiving import (
 )
 from hudictl.state.services.due.cleaning import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
 from hudictl.state.services.due.compaction import Compactable, compaction_due, compaction_thresholds
-from hudictl.state.services.due.counted import METADATA, SAVEPOINT, Block, Due, completed_commits, read_last_clean
+from hudictl.state.services.due.counted import METADATA, SAVEPOINT, Blocker, Due, completed_commits, read_last_clean
 from hudictl.state.services.overdue import Kept, overdue
-from hudictl.state.timeline.unfinished import Way
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
 from hudictl.table.timeline.active import instant_now, load_timeline
 
@@ -109,7 +109,7 @@ def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
     if counted <= 2 * threshold:
         return
     waits_for = metadata_waits_for(facts.timeline, timeline)
-    blocks = (Block(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
+    blocks = (Blocker(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
     meaning = (
         f"{count_of(counted, 'delta commit')} of the metadata table since its last compaction (threshold "
         f"{threshold:,}). "
@@ -153,19 +153,19 @@ def _skipped(finding: str, missing: Sequence[str]) -> Skipped:
     return Skipped(finding, f"not given: {', '.join(missing)}")
 
 
-def _ended(look: Look, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def _ended(look: Look, blocks: Sequence[Blocker]) -> tuple[Blocker, ...]:
     return with_remedies(look.facts.table, look.facts.signs, look.idle_ms, blocks)
 
 
-def _behind(finding: str, due: Due, blocks: Sequence[Block], told: str = "") -> Finding:
+def _behind(finding: str, due: Due, blocks: Sequence[Blocker], told: str = "") -> Finding:
     meaning = f"{due.counted:,} {due.counts} (threshold {due.threshold:,}){told}; the next run would {due.would}"
     return _with_blocks(finding, due.service, meaning, blocks)
 
 
-def _with_blocks(finding: str, subject: str, meaning: str, blocks: Sequence[Block]) -> Finding:
+def _with_blocks(finding: str, subject: str, meaning: str, blocks: Sequence[Blocker]) -> Finding:
     for block in blocks:
         meaning += f"; blocked by {f'{block.instant}, ' if block.instant else ''}{block.because}"
     if not blocks:
         meaning += "; nothing blocks the next run: either the service is not started, or it fails"
-    ways: tuple[Way, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
+    ways: tuple[Remedy, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
     return Finding(finding, WARNING, subject, meaning, ways)

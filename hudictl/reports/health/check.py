@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.reports.health.families import Selection
+from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.files.savepoints import readable_partitions
@@ -37,7 +37,7 @@ def check_table(
     idle_ms: int,
     note: Callable[[str], None] = lambda _: None,
     *,
-    selection: Selection = Selection(),  # noqa: B008  (frozen)
+    selection: FindingSelection = FindingSelection(),  # noqa: B008  (frozen)
     footers: bool = False,
     settings: Settings = NOTHING_GIVEN,
 ) -> Found:

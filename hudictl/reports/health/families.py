@@ -98,7 +98,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Selection:
+class FindingSelection:
     """The selected findings: all, ``only`` some, or all except those to ``skip``.
 
     Raises UsageError: an unknown name.

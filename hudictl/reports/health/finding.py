@@ -12,7 +12,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.late_blocks import SliceBlocks
 from hudictl.state.orphans.lost_end import blocks_after_last
 from hudictl.state.timeline.dropped import dropped_partitions
-from hudictl.state.timeline.unfinished import Way, in_words
+from hudictl.state.timeline.unfinished import Remedy, in_words
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
@@ -29,8 +29,8 @@ UNREADABLE = "unreadable"
 """A damaged metadata file: only the checks that depend on it are not done."""
 
 
-VERIFIED = Way("hudictl metadata verify", "each difference is shown")
-MADE_ANEW = Way("hudictl metadata drop", "the metadata table is dropped; the next writer builds it again")
+VERIFIED = Remedy("hudictl metadata verify", "each difference is shown")
+MADE_ANEW = Remedy("hudictl metadata drop", "the metadata table is dropped; the next writer builds it again")
 FROM_BACKUP = "Put the file back from a backup, or go back to before it"
 
 
@@ -43,7 +43,7 @@ class Finding:
     severity: str
     subject: str
     meaning: str
-    remedy: tuple[Way, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
 
     @property
     def advice(self) -> str:
@@ -93,13 +93,13 @@ class Look:
         """The blocks in logs with a time after the last completed write, of table version 6."""
         return blocks_after_last(self.facts)
 
-    def way_before(self, time: str) -> tuple[Way, ...]:
+    def way_before(self, time: str) -> tuple[Remedy, ...]:
         """The way back to the last completed write before an instant; its plan is refused if files are missing there,
         too."""
         earlier = [entry.time for entry in self.facts.timeline.completed_writes() if entry.time < time]
         return mended(command_of("restore", options=[f"--to-instant={max(earlier)}"])) if earlier else ()
 
-    def way_before_file(self, name: str) -> tuple[Way, ...]:
+    def way_before_file(self, name: str) -> tuple[Remedy, ...]:
         """The same for the instant that has written a data file."""
         data = parse_data_file(name)
         # Below table version 8 the name of a log does not say who has written it.
@@ -111,9 +111,9 @@ class Look:
         return self.facts.signs.now_ms - modified_ms >= self.idle_ms
 
 
-def mended(command: str, leaves: str = "") -> tuple[Way, ...]:
+def mended(command: str, leaves: str = "") -> tuple[Remedy, ...]:
     """A remedy of one command."""
-    return (Way(command, leaves),)
+    return (Remedy(command, leaves),)
 
 
 def unreadable(error: HudictlError) -> Finding:

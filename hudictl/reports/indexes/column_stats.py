@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from hudictl.formats.column_stats import Statistics, Value, agree
 from hudictl.index_workers import (
-    Slice,
+    MergedSlice,
     StatisticsTask,
     named_in_statistics,
     statistics_of_footers,
@@ -71,7 +71,7 @@ def _note_logs(comparison: Comparison) -> None:
 
 
 def _compare(
-    comparison: Comparison, groups: Sequence[Slice], files: Sequence[StoredFile], columns: frozenset[str]
+    comparison: Comparison, groups: Sequence[MergedSlice], files: Sequence[StoredFile], columns: frozenset[str]
 ) -> list[IndexDifference]:
     engine = comparison.engine
     names = frozenset(file.data.name for file in files)

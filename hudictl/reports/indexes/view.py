@@ -9,7 +9,7 @@ from hudictl.engine.base import Engine, Progress
 from hudictl.errors import HudictlError
 from hudictl.formats.base_rows import PARQUET, require_format
 from hudictl.formats.instants import REPLACECOMMIT
-from hudictl.index_workers import Attempt, File, FooterTask, Slice
+from hudictl.index_workers import File, FooterTask, MergedSlice, Tried
 from hudictl.phrases import count_of
 from hudictl.table.files.choose import is_any
 from hudictl.table.files.slices import Group, StoredFile, group_files, read_together
@@ -111,7 +111,9 @@ def cut(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def read_slices(table: Table, groups: Sequence[Sequence[StoredFile]], scan: ScanRule, notes: list[str]) -> list[Slice]:
+def read_slices(
+    table: Table, groups: Sequence[Sequence[StoredFile]], scan: ScanRule, notes: list[str]
+) -> list[MergedSlice]:
     """What is merged of each of some slices: reads the headers of their logs here, several at a time. Raises as
     ``slice_files``."""
     with ThreadPoolExecutor(_READERS, thread_name_prefix="headers") as pool:
@@ -134,7 +136,7 @@ def run(
         Unreadable, Unsupported, Conflict: the error of a task.
         StorageFailed, EngineFailed.
     """
-    found: list[Any] = values(engine.map(label, Attempt(function), items, progress), "read")
+    found: list[Any] = values(engine.map(label, Tried(function), items, progress), "read")
     for value in found:
         if isinstance(value, HudictlError):
             raise value

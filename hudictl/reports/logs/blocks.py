@@ -64,7 +64,7 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class Selection:
+class LogSelection:
     """The logs of one table that match all conditions. ``instant`` selects the logs with a block of that instant, or a
     rollback block for it."""
 
@@ -167,7 +167,7 @@ def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
         yield row
 
 
-def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile]:
+def select_logs(table: Table, wanted: LogSelection, engine: Engine) -> list[LogFile]:
     """The selected logs of a table, by path.
 
     Args:
@@ -197,7 +197,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
     return [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in logs]
 
 
-def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str] | None:
+def _partitions(table: Table, timeline: Timeline, wanted: LogSelection) -> list[str] | None:
     """The partitions that may contain selected logs; None for all."""
     if wanted.partition is not None:
         return [partition_named(wanted.partition)]

@@ -17,29 +17,29 @@ from hudictl.table.timeline.commits import replaced_groups
 
 
 @dataclass(frozen=True)
-class Way:
+class WayBack:
     """A way to restore a commit: the case without the later instants, and what readers require then."""
 
     case: Case
     outcome: Outcome
 
 
-def ways_back(facts: Facts, target: Instant, savepointed: SavedFiles, cleans: Iterable[Instant] = ()) -> list[Way]:
+def ways_back(facts: Facts, target: Instant, savepointed: SavedFiles, cleans: Iterable[Instant] = ()) -> list[WayBack]:
     """What readers require after a restore to a commit, for each way to it. Raises Unreadable.
 
     Args:
         cleans: as in ``needed_files``.
     """
     ways = ways_to(facts.table, facts.timeline, target, None)
-    return [Way(*judged(facts, way.times, savepointed, cleans=cleans)) for way in ways]
+    return [WayBack(*judged(facts, way.times, savepointed, cleans=cleans)) for way in ways]
 
 
-def possible_way(ways: Sequence[Way]) -> Way:
+def possible_way(ways: Sequence[WayBack]) -> WayBack:
     """The first way by which all required files exist; else the first one."""
     return next((way for way in ways if not way.outcome.missing), ways[0])
 
 
-def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[JoinedNames, int]:
+def savepoint_map(facts: Facts, target: Instant, ways: Sequence[WayBack]) -> tuple[JoinedNames, int]:
     """The file names for a savepoint, by partition path, and their bytes: those that Hudi itself would name, and those
     required by the target for any way to it, as far as they exist. Every partition has an entry.
 
@@ -62,7 +62,7 @@ def needed_names(facts: Facts, case: Case) -> JoinedNames:
     return JoinedNames({entry.path: entry.names for entry in found if entry.names})
 
 
-def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:
+def _protect(facts: Facts, target: Instant, ways: Sequence[WayBack], hudi: Case) -> list[Protected]:
     cases = [way.case for way in ways]
     function = partial(protect, [case.view for case in cases], hudi.view, target.time)
     return facts.sweep.over(
@@ -89,7 +89,7 @@ def _as_hudi(facts: Facts, target: Instant) -> Case:
     return Case(view, records, facts.written.files, NOTHING_SAVED.files, facts.sweep.named)
 
 
-def unprotected(facts: Facts, ways: Sequence[Way], named: SavedFiles) -> list[str]:
+def unprotected(facts: Facts, ways: Sequence[WayBack], named: SavedFiles) -> list[str]:
     """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
     delete them. Of all ways to the commit, the one with the fewest such files counts.
 

@@ -24,7 +24,7 @@ from hudictl.formats.instants import State
 from hudictl.formats.rollback import Undone
 from hudictl.state.facts import Facts
 from hudictl.state.files.named import read_named
-from hudictl.state.orphans.ownership import Index, Records, TakenBack, has_strangers, index_of, judge, strangers
+from hudictl.state.orphans.ownership import Evidence, Index, TakenBack, has_strangers, index_of, judge, strangers
 from hudictl.state.pending import find_restores
 from hudictl.table.files.choose import listed_ones
 from hudictl.table.files.slices import StoredFile, names_by_partition
@@ -168,14 +168,14 @@ def _records(
     owned: frozenset[str],
     archived: Iterable[ArchivedInstant],
     files: Collection[StoredFile],
-) -> Records:
+) -> Evidence:
     table = facts.table
     times, paths = {file.data.instant for file in files}, {file.path for file in files}
     named = read_named(table, timeline, facts.written, files)
     later = [entry for entry in archived if entry.time > min(times, default="~")]
     taken_back, cleaned = _told(table, timeline, later, paths)
     marked = _marked(table, times - taken_back.keys())
-    return Records(
+    return Evidence(
         owned,
         newest=timeline.last_write,
         logs_named_by_writer=table.rules.logs_named_by_writer,

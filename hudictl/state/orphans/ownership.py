@@ -63,7 +63,7 @@ def index_of(
 
 
 @dataclass(frozen=True)
-class Records:
+class Evidence:
     """The records of a table about instants and files that are not on its timeline.
 
     ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
@@ -103,7 +103,7 @@ def _strangers(owned: Collection[str], path: str, listing: Packed | None) -> Ite
     yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)
 
 
-class Verdict(NamedTuple):
+class Ownership(NamedTuple):
     """``why`` a file is an orphan, or may be one. ``sure``: there are two reasons, and nothing requires the file.
     ``beyond``: its instant is newer than the timeline's end, and no record explains this."""
 
@@ -112,7 +112,9 @@ class Verdict(NamedTuple):
     beyond: bool
 
 
-def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], records: Records) -> dict[str, Verdict]:
+def judge(
+    files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], records: Evidence
+) -> dict[str, Ownership]:
     """The files of one partition that belong to no instant, by path.
 
     Args:
@@ -124,7 +126,7 @@ def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], re
         if file.data.is_base and file.data.instant in records.owned:
             newest[file.data.file_id] = max(newest.get(file.data.file_id, ""), file.data.instant)
 
-    found: dict[str, Verdict] = {}
+    found: dict[str, Ownership] = {}
     slices: dict[tuple[str, str], list[StoredFile]] = defaultdict(list)
     for file in files:
         if file.data.instant not in records.owned:
@@ -140,11 +142,11 @@ def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], re
     return found
 
 
-def _stays(verdict: Verdict, reason: str) -> Verdict:
-    return Verdict(f"{verdict.why}; {reason}", False, verdict.beyond) if verdict.sure else verdict
+def _stays(verdict: Ownership, reason: str) -> Ownership:
+    return Ownership(f"{verdict.why}; {reason}", False, verdict.beyond) if verdict.sure else verdict
 
 
-def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> Verdict:
+def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Evidence) -> Ownership:
     time = file.data.instant
     beyond = (
         time > records.newest
@@ -156,10 +158,10 @@ def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str
     needs = list(_needs(file, writers, records))
     if beyond and file.path not in records.asked:
         needs.append(f"the instant is newer than the newest completed write {records.newest}".rstrip())
-    return Verdict("; ".join([why, *needs]), bool(proof) and not needs, beyond)
+    return Ownership("; ".join([why, *needs]), bool(proof) and not needs, beyond)
 
 
-def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> tuple[str, str]:
+def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Evidence) -> tuple[str, str]:
     """The second reason; or "", and the missing proof."""
     if file.path in records.asked:
         return ASKED, ""
@@ -188,7 +190,7 @@ def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str],
     return "", lacking[0] if lacking else NO_PROOF
 
 
-def _undone(time: str, partition: str, records: Records) -> tuple[str, str]:
+def _undone(time: str, partition: str, records: Evidence) -> tuple[str, str]:
     """The record that rolled an instant back in a partition; or "", and the missing proof if a record names it."""
     entry = records.taken_back.get(time)
     if entry is None:
@@ -207,7 +209,7 @@ def _passed_over(file: StoredFile, index: Index) -> bool:
     return listed is not None and file.data.name not in listed and time < index.newest and time not in index.completed
 
 
-def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Iterator[str]:
+def _needs(file: StoredFile, writers: frozenset[str], records: Evidence) -> Iterator[str]:
     """The reasons to keep the file, whatever proves that it is an orphan."""
     if file.data.instant in records.built_on:
         yield "later commits are based on its instant"
@@ -219,6 +221,6 @@ def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Itera
         yield f"the file contains rows of {min(kept)}"
 
 
-def _named_by_slice(file: StoredFile, records: Records) -> bool:
+def _named_by_slice(file: StoredFile, records: Evidence) -> bool:
     """Below table version 8 a log has the base instant of its slice in its name: only its blocks show its writers."""
     return not (file.data.is_base or records.logs_named_by_writer)

@@ -6,13 +6,13 @@ from dataclasses import replace
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, State
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs
-from hudictl.state.services.due.counted import METADATA, PENDING, SAVEPOINT, Block
-from hudictl.state.timeline.unfinished import Way, find_unfinished
+from hudictl.state.services.due.counted import METADATA, PENDING, SAVEPOINT, Blocker
+from hudictl.state.timeline.unfinished import Remedy, find_unfinished
 from hudictl.state.writers.failed_writes import pending_writes_seen
 from hudictl.table.table import Table
 
 
-def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blocker]) -> tuple[Blocker, ...]:
     """The blocks, each with the commands that end it; none if Hudi's own services end it, or a writer is running.
 
     Args:
@@ -23,14 +23,14 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
     pending = {row.instant: row for row in pending_writes_seen(table, signs, idle_ms, None)}
     unfinished = {entry.time: entry for entry in find_unfinished(table, signs, idle_ms)}
 
-    def ended(block: Block) -> Block:
+    def ended(block: Blocker) -> Blocker:
         time = block.instant
         if block.kind == SAVEPOINT:
             lost = (
                 f"after that, no restore to {time} is possible: cleaning deletes its old files, and archiving removes "
                 "its commit"
             )
-            return replace(block, remedy=(Way(command_of("savepoint delete", time), lost),))
+            return replace(block, remedy=(Remedy(command_of("savepoint delete", time), lost),))
         if block.kind not in (PENDING, METADATA):
             return block
         if row := pending.get(time):
@@ -42,7 +42,7 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
             because = f"{block.because}; it is scheduled, but not started: it ends when Hudi runs it"
             # The slices of a scheduled compaction already contain logs of later writes.
             clustering = instant.action in (CLUSTERING, REPLACECOMMIT)
-            way = Way(command_of("rollback", time), "its plan is removed; it had not started")
+            way = Remedy(command_of("rollback", time), "its plan is removed; it had not started")
             return replace(block, because=because, remedy=(way,) if clustering else ())
         return block
 

@@ -10,7 +10,7 @@ from hudictl.formats.layouts import HEARTBEATS, META, METADATA_TABLE
 from hudictl.formats.plans import decode_index_plan
 from hudictl.phrases import command_of, quoted, seconds
 from hudictl.state.timeline.clean_plans import cleans_without_plan, removal_of
-from hudictl.state.timeline.unfinished import Way
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
@@ -32,7 +32,7 @@ class Stalled:
     at_work: str
     stops: bool
     harmless: bool
-    remedy: tuple[Way, ...]
+    remedy: tuple[Remedy, ...]
 
 
 def find_stalled(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> list[Stalled]:
@@ -61,7 +61,7 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
             at_work=_recent(timeline.idle_ms(entry.instant, now_ms), idle_ms),
             stops=not entry.dropped,
             harmless=entry.dropped,
-            remedy=(Way(removal_of(entry.instant), "it is removed; the next clean makes a new plan"),),
+            remedy=(Remedy(removal_of(entry.instant), "it is removed; the next clean makes a new plan"),),
         )
 
 
@@ -91,7 +91,9 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
             stops=bool(bare),
             harmless=False,
-            remedy=() if making else (Way(command_of("rollback", instant.time), "removes it; Hudi can plan it again"),),
+            remedy=()
+            if making
+            else (Remedy(command_of("rollback", instant.time), "removes it; Hudi can plan it again"),),
         )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.state.timeline.unfinished import Way
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.files.choose import is_of_other_groups
 from hudictl.table.files.sweep import sweep
 from hudictl.table.table import Table
@@ -68,9 +68,9 @@ def told_dropped(dropped: Mapping[str, str], files: Mapping[str, Collection[str]
     )
 
 
-def ways_out(savepoint: str) -> tuple[Way, ...]:
+def ways_out(savepoint: str) -> tuple[Remedy, ...]:
     """The commands after which no savepoint depends on such a partition."""
     return (
-        Way(command_of("restore", savepoint), "the partition is back; later commits are removed"),
-        Way(command_of("savepoint delete", savepoint), "its files may be deleted"),
+        Remedy(command_of("restore", savepoint), "the partition is back; later commits are removed"),
+        Remedy(command_of("savepoint delete", savepoint), "its files may be deleted"),
     )

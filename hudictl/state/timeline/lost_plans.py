@@ -5,7 +5,7 @@ from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of
 from hudictl.state.facts import Facts
 from hudictl.state.timeline.service_plans import logs_of_later_writes
-from hudictl.state.timeline.unfinished import Way
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.files.slices import file_slices, group_files
 from hudictl.table.files.view import committed_without
 from hudictl.table.table import Table
@@ -47,9 +47,9 @@ def slices_to_plan(facts: Facts, instant: Instant) -> tuple[CompactedSlice, ...]
     return tuple(found)
 
 
-def remedy_of_lost_plan(table: Table, instant: Instant, *, needed: bool | None = None) -> tuple[Way, ...]:
+def remedy_of_lost_plan(table: Table, instant: Instant, *, needed: bool | None = None) -> tuple[Remedy, ...]:
     """The command that ends a lost plan. ``needed``: whether rows depend on it; None: nobody has looked."""
     if can_be_planned_again(table, instant) if needed is None else needed:
         again = "its plan is made again from the file slices"
-        return (Way(command_of("rollback", instant.time, options=["--keep-plan"]), again),)
-    return (Way(command_of("rollback", instant.time), "it is removed; the table service plans anew"),)
+        return (Remedy(command_of("rollback", instant.time, options=["--keep-plan"]), again),)
+    return (Remedy(command_of("rollback", instant.time), "it is removed; the table service plans anew"),)

@@ -14,7 +14,7 @@ RULES = (REQUESTED, COMPLETION)
 
 
 @dataclass(frozen=True)
-class Way:
+class RestoreWay:
     """A way to restore a table to a target: the rule, and the instants to remove, newest first."""
 
     rule: str
@@ -25,7 +25,7 @@ class Way:
         return frozenset(entry.time for entry in self.removed)
 
 
-def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> Iterator[Way]:
+def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> Iterator[RestoreWay]:
     """The ways to a target; the first possible one is used. The rule of the table version's release comes first.
 
     Args:
@@ -33,7 +33,7 @@ def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None)
     """
     seen = set()
     for name in (rule,) if rule else sorted(RULES, key=lambda entry: entry != own_rule(table)):
-        way = Way(name, instants_after(table, timeline, target, name))
+        way = RestoreWay(name, instants_after(table, timeline, target, name))
         if way.times not in seen:
             seen.add(way.times)
             yield way

@@ -31,7 +31,7 @@ _WITHDRAWN = (
 
 
 @dataclass(frozen=True)
-class Way:
+class Remedy:
     """A command that ends a state, and the result of that command."""
 
     command: str
@@ -54,7 +54,7 @@ class Unfinished:
     meaning: str
     at_work: str
     writers_can_start: bool
-    remedy: tuple[Way, ...]
+    remedy: tuple[Remedy, ...]
 
     @property
     def told(self) -> str:
@@ -75,7 +75,7 @@ def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished
     return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
 
 
-def in_words(remedy: Sequence[Way]) -> str:
+def in_words(remedy: Sequence[Remedy]) -> str:
     """The ways, as a hint; with the result of each if there are several."""
     if len(remedy) == 1:
         return f"`{remedy[0].command}`"
@@ -93,19 +93,19 @@ def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -
     return in_words(rollback_of(table, signs, rollback))
 
 
-def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
+def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ...]:
     """The ways to end a pending restore; none if its plan names no target, or ends a bootstrap."""
     if restore.condition is Condition.NO_PLAN:
-        return (Way(RESUME, "the request is removed; it had not started"),)
+        return (Remedy(RESUME, "the request is removed; it had not started"),)
     if restore.plan.target in (None, INITIAL):
         return ()
-    finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
+    finish = Remedy(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     if restore.removed or not is_own(table, restore):
         return (finish,)
     # Between the last instant that disappears for readers and the first that is removed, files may be deleted.
     sure = restore.visible or not restore.begun
     leaves = _WITHDRAWN if sure else f"{_WITHDRAWN}; only possible while no data file is deleted"
-    return (finish, Way(WITHDRAW, leaves))
+    return (finish, Remedy(WITHDRAW, leaves))
 
 
 def _finishing(table: Table, restore: PendingRestore) -> str:
@@ -118,7 +118,7 @@ def _finishing(table: Table, restore: PendingRestore) -> str:
     return RESUME
 
 
-def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Way, ...]:
+def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Remedy, ...]:
     """The ways to end a pending rollback. Nobody can finish one without a plan: what it has done is not known.
 
     Args:
@@ -126,23 +126,23 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     """
     target = rollback.target
     if rollback.condition is Condition.LEFT_OVER:
-        return (Way(RESUME, "its timeline files are removed; its target no longer exists"),)
+        return (Remedy(RESUME, "its timeline files are removed; its target no longer exists"),)
     if target is None:
         # Hudi executes nothing without a plan.
         begun = rollback.instant.state is not State.REQUESTED
         rest = "what it had deleted stays deleted: run `hudictl check` then" if begun else "it had not started"
-        return (Way(DISCARD, f"its timeline files are removed; {rest}"),)
+        return (Remedy(DISCARD, f"its timeline files are removed; {rest}"),)
 
     if rollback.condition is not Condition.TARGET_COMPLETED:
-        return (Way(RESUME, f"{target} is rolled back"),)
-    keep = Way(DISCARD, f"{target} is kept, with its rows")
+        return (Remedy(RESUME, f"{target} is rolled back"),)
+    keep = Remedy(DISCARD, f"{target} is kept, with its rows")
     go = f"{target} is rolled back, and its rows are removed"
     if asked_for:
-        return (Way(RESUME, go), keep)
-    return (keep,) if _is_stuck(signs, target) else (keep, Way(command_of("rollback", target), go))
+        return (Remedy(RESUME, go), keep)
+    return (keep,) if _is_stuck(signs, target) else (keep, Remedy(command_of("rollback", target), go))
 
 
-def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Way, ...]:
+def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Remedy, ...]:
     """The same; looks up whether the rollback was requested with hudictl."""
     return remedy_of_rollback(signs, rollback, asked_for=is_asked_for(table, rollback.instant))
 

@@ -23,7 +23,7 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.state.timeline.unfinished import Way, remedy_of_restore, rollback_of
+from hudictl.state.timeline.unfinished import Remedy, remedy_of_restore, rollback_of
 from hudictl.state.writers.activity import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.files.sweep import Sweep, sweep
@@ -78,7 +78,7 @@ class PendingWrite:
     rollback: str | None
     restore: str | None
     reason: str
-    remedy: tuple[Way, ...]
+    remedy: tuple[Remedy, ...]
     writers_can_start: bool
 
     @property
@@ -256,7 +256,7 @@ def _beat_state(beat: Heartbeat | None) -> str:
     return "unknown" if beat.doubtful else "live" if beat.live else "expired"
 
 
-def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[Way, ...]:
+def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[Remedy, ...]:
     """The commands that end a pending write; none while it runs, or may run."""
     time = write.instant.time
     restore, rollback, beat = look.restores.get(time), look.rollbacks.get(time), look.beats.get(time)
@@ -274,20 +274,20 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
     return (_removal(look, write),)
 
 
-def _removal(look: _Look, write: _Write) -> Way:
+def _removal(look: _Look, write: _Write) -> Remedy:
     """The command that removes an abandoned write."""
     time, gone = write.instant.time, "its files are deleted"
     if write.is_service and write.instant.action != LOGCOMPACTION:
         kept = "its plan is kept for the next run"
-        return Way(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; {kept}")
+        return Remedy(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; {kept}")
     if write.is_service:
-        return Way(command_of("rollback", time), "its files and its plan are deleted")
+        return Remedy(command_of("rollback", time), "its files and its plan are deleted")
     if time in look.beats:
-        return Way("hudictl failed-writes clean", gone)
+        return Remedy("hudictl failed-writes clean", gone)
     if any(other.live for other in look.beats.values()):
         # The table's writers have heartbeats: --policy eager is refused.
-        return Way(command_of("rollback", time), gone)
-    return Way("hudictl failed-writes clean --policy eager", gone)
+        return Remedy(command_of("rollback", time), gone)
+    return Remedy("hudictl failed-writes clean --policy eager", gone)
 
 
 def _verdict(

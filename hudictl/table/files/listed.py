@@ -133,7 +133,7 @@ def packed(entries: Entries) -> ListedNames:
     return ListedNames(*join_sizes({name: entry.size for name, entry in entries.items() if not entry.deleted}))
 
 
-class Place(NamedTuple):
+class BarePartition(NamedTuple):
     """A partition without the names of its files; see ``ListedNames``."""
 
     path: str
@@ -142,11 +142,11 @@ class Place(NamedTuple):
     error: HudictlError | None
 
 
-def without_names(path: str, found: Sequence[Sequence[ListedNames]]) -> Place:
+def without_names(path: str, found: Sequence[Sequence[ListedNames]]) -> BarePartition:
     """What the driver needs to know of a partition."""
     (values,) = found
     error = next((value.error for value in values if value.error is not None), None)
-    return Place(path, any(value.names for value in values), sum(value.records for value in values), error)
+    return BarePartition(path, any(value.names for value in values), sum(value.records for value in values), error)
 
 
 Difference = tuple[str, dict[str, int | None]]

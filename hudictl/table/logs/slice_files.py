@@ -6,14 +6,14 @@ from hudictl.errors import Unsupported
 from hudictl.formats.log_blocks import CDC_DATA, DELETE
 from hudictl.formats.log_contents import DATA_BLOCKS
 from hudictl.formats.record_merge import in_merge_order
-from hudictl.index_workers import BlockAt, File, Slice
+from hudictl.index_workers import BlockAt, File, MergedSlice
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.logs.reader import LogFile
 from hudictl.table.logs.scan import CORRUPT_FATE, REPLACED, VALID, ScanRule, judged_blocks
 from hudictl.table.table import Table
 
 
-def slice_files(table: Table, files: Sequence[StoredFile], scan: ScanRule, notes: list[str]) -> Slice:
+def slice_files(table: Table, files: Sequence[StoredFile], scan: ScanRule, notes: list[str]) -> MergedSlice:
     """The base file of a slice, and the blocks of its logs that a reader merges, in the order of the merge.
 
     Args:
@@ -43,7 +43,7 @@ def slice_files(table: Table, files: Sequence[StoredFile], scan: ScanRule, notes
             found.append(judged)
     order = in_merge_order([judged.block for judged in found], scan.release)
     blocks = (found[number] for number in order)
-    return Slice(
+    return MergedSlice(
         table.storage,
         base,
         tuple(BlockAt(File(judged.log.path, judged.log.size), judged.block.offset) for judged in blocks),

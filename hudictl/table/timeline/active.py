@@ -21,7 +21,7 @@ from hudictl.table.timeline.file_times import NotKept, not_kept
 
 if TYPE_CHECKING:
     from hudictl.formats.avro import Body
-    from hudictl.formats.rollback import RollbackPlan
+    from hudictl.formats.rollback import StoredRollbackPlan
 
 # What decodes Avro is imported where a plan is read: a list of instants, and its completion, need none.
 _SHORT_WAIT_MS = 1000
@@ -198,8 +198,8 @@ def drop_empty_result(table: Table, time: str, action: str) -> None:
 
 
 def pending_rollbacks(
-    table: Table, timeline: Timeline, seen: "Mapping[SeenFile, RollbackPlan]" = MappingProxyType({})
-) -> "list[tuple[Instant, RollbackPlan | None]]":
+    table: Table, timeline: Timeline, seen: "Mapping[SeenFile, StoredRollbackPlan]" = MappingProxyType({})
+) -> "list[tuple[Instant, StoredRollbackPlan | None]]":
     """Rollbacks that are not completed, with their plans; None if there is no readable plan.
 
     Args:
@@ -207,7 +207,7 @@ def pending_rollbacks(
     """
     from hudictl.formats.rollback import decode_plan
 
-    found: list[tuple[Instant, RollbackPlan | None]] = []
+    found: list[tuple[Instant, StoredRollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
         if instant.completed and not empty_result(timeline, instant):

@@ -173,8 +173,8 @@ FAULTS = (
     ),
     Fault(
         "formats/restore.py",
-        'return RestorePlan(instants, value.get("savepointToRestoreTimestamp"))',
-        "return RestorePlan(instants, None)",
+        'return StoredRestorePlan(instants, value.get("savepointToRestoreTimestamp"))',
+        "return StoredRestorePlan(instants, None)",
         "the target of a pending restore is not known",
         ("formats/test_restore.py::test_real_plans",),
     ),

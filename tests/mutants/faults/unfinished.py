@@ -26,8 +26,8 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        '        return (Way(RESUME, f"{target} is rolled back"),)\n',
-        '        return (Way(DISCARD, f"{target} is kept"),)\n',
+        '        return (Remedy(RESUME, f"{target} is rolled back"),)\n',
+        '        return (Remedy(DISCARD, f"{target} is kept"),)\n',
         "a rollback that is half done is to be discarded",
         (f"{VERDICT}::test_a_rollback_that_died",),
     ),
@@ -82,8 +82,8 @@ FAULTS = (
     ),
     Fault(
         WRITES,
-        '    if time in look.beats:\n        return Way("hudictl failed-writes clean", gone)\n',
-        '    if True:\n        return Way("hudictl failed-writes clean", gone)\n',
+        '    if time in look.beats:\n        return Remedy("hudictl failed-writes clean", gone)\n',
+        '    if True:\n        return Remedy("hudictl failed-writes clean", gone)\n',
         "cleaning lazily is named for a write without a heartbeat, which it leaves alone",
         ("state/writers/test_failed_writes.py::test_the_remedy_is_the_command_that_works",),
     ),

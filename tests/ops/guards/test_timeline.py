@@ -4,7 +4,7 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import time_plus_ms
-from hudictl.formats.restore import RestorePlan, encode_plan
+from hudictl.formats.restore import StoredRestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
@@ -15,7 +15,7 @@ FIRST, SECOND = "20261121040000000", "20261121040000001"
 
 
 def restore_of(copy: Copy, time: str, target: str, *instants: InstantInfo, begun: bool) -> None:
-    copy.write(f"{time}.restore.requested", encode_plan(RestorePlan(instants, target)))
+    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(instants, target)))
     if begun:
         copy.write(f"{time}.restore.inflight")
 

@@ -11,7 +11,7 @@ from hudictl.formats import restore as restore_format
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import InstantFile
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, StoredRollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.leftovers import Leftovers, plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
@@ -118,7 +118,7 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
     copy = unpack(version, "cow_savepoints")
     time = remnant(copy, ("requested", "inflight"))
     stored = copy.file(time, "rollback.requested")
-    put(stored, rollback.encode_plan(RollbackPlan(InstantInfo(copy.commits[0], "commit"), ())))
+    put(stored, rollback.encode_plan(StoredRollbackPlan(InstantInfo(copy.commits[0], "commit"), ())))
     other = f"{time[:-1]}{(int(time[-1]) + 1) % 10}"
     for state in ("requested", "inflight"):
         copy.write(f"{other}.rollback.{state}", copy.file(time, f"rollback.{state}").read_bytes())

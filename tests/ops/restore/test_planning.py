@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import HudictlError, Refused, Unsupported
-from hudictl.formats.restore import RestorePlan, encode_plan
+from hudictl.formats.restore import StoredRestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state import facts
@@ -172,7 +172,7 @@ def test_a_restore_to_another_savepoint_is_pending(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     other = copy.commits[0]
     infos = tuple(InstantInfo(time, "commit") for time in reversed(copy.commits[1:]))
-    copy.write(f"{LATER}.restore.requested", encode_plan(RestorePlan(infos, other)))
+    copy.write(f"{LATER}.restore.requested", encode_plan(StoredRestorePlan(infos, other)))
     assert "resume" in refused(copy, 13, other).hint
 
 

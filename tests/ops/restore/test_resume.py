@@ -14,7 +14,7 @@ from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import read_blocks
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.plan import SavepointOptions
@@ -202,7 +202,7 @@ def test_a_stored_plan_deletes_nothing_but_files_of_removed_instants(
         RollbackRequest("../../other/part-0", (str(path),)),
         RollbackRequest(str(path.parent), (path.name,)),
     )
-    put(requested, rollback.encode_plan(RollbackPlan(stored.target, (*stored.requests, *lies))))
+    put(requested, rollback.encode_plan(StoredRollbackPlan(stored.target, (*stored.requests, *lies))))
     before = copy.data()
     restore(copy, target)
     assert restored(copy)
@@ -217,7 +217,7 @@ def test_a_stored_plan_that_forgets_files_is_made_anew(unpack: Unpack) -> None:
     target = copy.savepoints[-1]
     requested = copy.timeline / copy.having("rollback.requested")[0]
     stored = rollback.decode_plan(requested.read_bytes(), requested.name)
-    put(requested, rollback.encode_plan(RollbackPlan(stored.target, ())))
+    put(requested, rollback.encode_plan(StoredRollbackPlan(stored.target, ())))
     assert stored.target.time in {removal.time for removal in plan(copy, target).removals if removal.rollback is None}
     restore(copy, target)
     assert restored(copy)

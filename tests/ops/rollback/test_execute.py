@@ -10,7 +10,7 @@ import pytest
 from hudictl.errors import Incomplete, Refused, StorageFailed
 from hudictl.formats import log_blocks, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackRequest
-from hudictl.formats.rollback import RollbackPlan as StoredPlan
+from hudictl.formats.rollback import StoredRollbackPlan as StoredPlan
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already
 from hudictl.ops.session import Silent

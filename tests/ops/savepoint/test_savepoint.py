@@ -8,8 +8,8 @@ import pytest
 from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as fmt
-from hudictl.formats.restore import RestorePlan, encode_plan
-from hudictl.formats.rollback import InstantInfo, RollbackPlan
+from hudictl.formats.restore import StoredRestorePlan, encode_plan
+from hudictl.formats.rollback import InstantInfo, StoredRollbackPlan
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
@@ -231,7 +231,7 @@ def test_a_missing_file_is_named(unpack: Unpack) -> None:
 def test_a_pending_rollback_takes_the_commit_back(unpack: Unpack, stored: bool) -> None:
     copy = unpack("v9", "cow_part")
     instant = copy.commits[-1]
-    body = rollback.encode_plan(RollbackPlan(InstantInfo(instant, "commit"), ())) if stored else b"garbage"
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(instant, "commit"), ())) if stored else b"garbage"
     copy.write(f"{LATER}.rollback.requested", body)
     refused(copy, instant, 13, LATER)
 
@@ -289,8 +289,8 @@ def test_a_savepoint_that_something_waits_for_is_not_deleted(unpack: Unpack, kin
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
     bodies = {
-        "restore": encode_plan(RestorePlan((InstantInfo(copy.commits[-1], "commit"),), target)),
-        "rollback": rollback.encode_plan(RollbackPlan(InstantInfo(target, "commit"), ())),
+        "restore": encode_plan(StoredRestorePlan((InstantInfo(copy.commits[-1], "commit"),), target)),
+        "rollback": rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, "commit"), ())),
     }
     copy.write(f"{LATER}.{kind}.requested", bodies[kind])
     before = tree(copy.path)

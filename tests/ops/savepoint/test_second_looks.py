@@ -5,7 +5,7 @@ import pytest
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats import savepoint as fmt
 from hudictl.formats.instants import State
-from hudictl.formats.restore import RestorePlan, encode_plan
+from hudictl.formats.restore import StoredRestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
@@ -150,7 +150,7 @@ def test_the_rollbacks_of_a_pending_restore_to_an_earlier_commit_keep_none(unpac
     copy = unpack(version, "cow_savepoints")
     first, last = copy.savepoints[0], copy.savepoints[-1]
     assert first != last
-    copy.write(f"{LATER}.restore.requested", encode_plan(RestorePlan((InstantInfo(last, "commit"),), first)))
+    copy.write(f"{LATER}.restore.requested", encode_plan(StoredRestorePlan((InstantInfo(last, "commit"),), first)))
     after = f"{LATER[:-1]}1"
     copy.write(f"{after}.rollback.requested", rollback_plan(last))
     assert plan_deletion(session(copy.table), last).exists

@@ -3,7 +3,7 @@
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest, encode_plan
+from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan, encode_plan
 from hudictl.ops.undo.instants import create_metafile, rollback_result, unpublish
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
@@ -66,7 +66,7 @@ def test_the_result_names_the_files_of_all_requests_of_a_partition(unpack: Unpac
     copy = unpack("v9", "cow_part")
     removal = rollback_of(copy, newest(copy)).removal
     requests = (RollbackRequest("part-0", ("a", "b")), RollbackRequest("part-0", ("c",)), RollbackRequest("part-0", ()))
-    stored = RollbackPlan(InstantInfo(removal.time, "commit"), requests)
+    stored = StoredRollbackPlan(InstantInfo(removal.time, "commit"), requests)
     copy.write(f"{LATER}.rollback.requested", encode_plan(stored))
     result = rollback_result(copy.table, removal, LATER, (), 0)
     assert result.partitions["part-0"].deleted == tuple(copy.table.storage.absolute(f"part-0/{n}") for n in "abc")

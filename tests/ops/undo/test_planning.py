@@ -8,7 +8,7 @@ import pytest
 
 from hudictl.formats import rollback
 from hudictl.formats.file_names import PARTITION_METAFILE
-from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
@@ -148,6 +148,6 @@ def test_a_path_in_hdfs_is_the_same_by_each_name_of_its_name_node(unpack: Unpack
     copy = unpack("v9", "cow_part")
     removal = newest(copy)
     requests = [RollbackRequest(file.partition, (f"{prefix}/lake/{file.path}",)) for file in removal.files]
-    plan = RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests))
+    plan = StoredRollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests))
     storage = HdfsStorage("hdfs://node", "/lake", "/lake/.tmp", WebHdfs(("http://node:9870",), Identity("hudi")))
     assert removals._covers(replace(copy.table, storage=storage), plan, removal.files, ()) is kept

@@ -4,7 +4,7 @@ import pytest
 
 from hudictl.errors import HudictlError, Refused
 from hudictl.formats import rollback
-from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline.active import load_timeline
 from tests import records
@@ -24,7 +24,7 @@ def arm(copy: Copy, target: str, *, inflight: bool = False, time: str = ARMED) -
     requests = tuple(
         RollbackRequest(path.rpartition("/")[0], (f"/lake/{copy.version}/{copy.name}/table/{path}",)) for path in files
     )
-    body = rollback.encode_plan(RollbackPlan(InstantInfo(target, action.action), requests))
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, action.action), requests))
     copy.write(f"{time}.rollback.requested", body)
     if inflight:
         copy.write(f"{time}.rollback.inflight")
@@ -112,7 +112,7 @@ def test_not_where_a_file_of_its_plan_is_missing(unpack: Unpack, version: str) -
     first = stored.requests[0]
     lost = first.files[0].replace(target, f"{target[:-3]}000")
     more = RollbackRequest(first.partition, (*first.files, lost))
-    put(copy.timeline / f"{ARMED}.rollback.requested", rollback.encode_plan(RollbackPlan(stored.target, (more,))))
+    put(copy.timeline / f"{ARMED}.rollback.requested", rollback.encode_plan(StoredRollbackPlan(stored.target, (more,))))
     refused(copy, target, "is no longer on storage")
     assert newer in copy.commits
 
@@ -134,7 +134,7 @@ def test_not_where_its_target_is_gone(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     gone = "20261121010000000"
-    body = rollback.encode_plan(RollbackPlan(InstantInfo(gone, "commit"), ()))
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(gone, "commit"), ()))
     copy.write(f"{ARMED}.rollback.requested", body)
     refused(copy, target, f"its target {gone} is no longer completed")
 
@@ -156,7 +156,7 @@ def test_not_where_a_rollback_block_is_there(unpack: Unpack) -> None:
     copy.path.parent.rename(fresh.path.parent)
     other = unpack("v6", "mor_savepoints")
     # Only the blocks are taken over: the instant stays completed, with all its files.
-    plan_of_it = RollbackPlan(marked.target, tuple(entry for entry in marked.requests if entry.file_id))
+    plan_of_it = StoredRollbackPlan(marked.target, tuple(entry for entry in marked.requests if entry.file_id))
     last = other.commits[-1]
     savepoint(other, last)
     other.write(f"{ARMED}.rollback.requested", rollback.encode_plan(plan_of_it))

@@ -10,7 +10,7 @@ import pytest
 
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.reports.health.check import check_table
-from hudictl.reports.health.families import Selection
+from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
 from hudictl.table.files.sweep import sweep
 from hudictl.table.timeline.active import load_timeline
@@ -71,7 +71,7 @@ def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:
     before = tree(copy.path)
     found = list(check_table(copy.table, ENGINE, idle_ms).findings)
     for name in {entry.finding for entry in found}:
-        alone = check_table(copy.table, ENGINE, idle_ms, selection=Selection(only=frozenset({name}))).findings
+        alone = check_table(copy.table, ENGINE, idle_ms, selection=FindingSelection(only=frozenset({name}))).findings
         assert [brief(entry) for entry in alone if entry.finding == name] == [
             brief(entry) for entry in found if entry.finding == name
         ]

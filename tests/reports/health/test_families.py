@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hudictl.errors import UsageError
-from hudictl.reports.health.families import FAMILIES, NAMES, Family, Selection
+from hudictl.reports.health.families import FAMILIES, NAMES, Family, FindingSelection
 from hudictl.reports.health.finding import UNREADABLE
 
 
@@ -38,26 +38,26 @@ def test_no_finding_is_made_that_has_no_family(module: str) -> None:
 
 def test_only_takes_what_is_named_and_what_cannot_be_read() -> None:
     """With a damaged file, what is asked for may be missing: no answer would be a wrong one."""
-    chosen = Selection(only=frozenset({"orphans"}))
+    chosen = FindingSelection(only=frozenset({"orphans"}))
     assert {name for name in NAMES if chosen.takes(name)} == {"orphans", "unreadable"}
     assert [family.__name__ for family in chosen.families()] == ["orphans"]
-    assert not Selection(skip=frozenset({"unreadable"})).takes("unreadable")
-    both = Selection(only=frozenset({"orphans", "missing-file"}), skip=frozenset({"orphans"}))
+    assert not FindingSelection(skip=frozenset({"unreadable"})).takes("unreadable")
+    both = FindingSelection(only=frozenset({"orphans", "missing-file"}), skip=frozenset({"orphans"}))
     assert [family.__name__ for family in both.families()] == ["missing"]
 
 
 def test_what_cannot_be_read_may_be_met_by_all() -> None:
-    chosen = Selection(only=frozenset({"unreadable"}))
+    chosen = FindingSelection(only=frozenset({"unreadable"}))
     assert list(chosen.families()) == list(FAMILIES)
     assert {name for name in NAMES if chosen.takes(name)} == {"unreadable"}
 
 
 def test_all_are_asked_for_by_default() -> None:
-    assert list(Selection().families()) == list(FAMILIES)
+    assert list(FindingSelection().families()) == list(FAMILIES)
 
 
 def test_a_family_is_asked_as_long_as_one_of_its_findings_is() -> None:
-    chosen = Selection(skip=frozenset({"second-base-file", "wrong-size"}))
+    chosen = FindingSelection(skip=frozenset({"second-base-file", "wrong-size"}))
     assert "base_files" in {family.__name__ for family in chosen.families()}
     assert not chosen.takes("wrong-size")
 
@@ -65,5 +65,5 @@ def test_a_family_is_asked_as_long_as_one_of_its_findings_is() -> None:
 @pytest.mark.parametrize("option", ["only", "skip"])
 def test_a_name_that_is_none_is_refused(option: str) -> None:
     with pytest.raises(UsageError, match=f"--{option} orphan: ") as error:
-        Selection(**{option: frozenset({"orphan"})})
+        FindingSelection(**{option: frozenset({"orphan"})})
     assert error.value.hint == "known findings: orphans"

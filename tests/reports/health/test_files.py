@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
-from hudictl.formats.restore import RestorePlan, encode_metadata, encode_plan
+from hudictl.formats.restore import StoredRestorePlan, encode_metadata, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
 from tests import records
@@ -86,7 +86,7 @@ def test_what_a_restore_took_away_is_not_lost(unpack: Unpack, version: str, expl
     for path in lose(copy, lost):
         drop(copy.path / path)
     time = time_plus_ms(after, -1)
-    plan = RestorePlan((InstantInfo(after, "commit"),), first if explained else lost)
+    plan = StoredRestorePlan((InstantInfo(after, "commit"),), first if explained else lost)
     copy.write(f"{time}.restore.requested", encode_plan(plan))
     copy.write(f"{time}.restore.inflight")
     copy.write(f"{time}{'' if version == 'v6' else f'_{time}'}.restore", encode_metadata(time, 0, []))

@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import NotFound
-from hudictl.reports.logs.blocks import BlockRow, Selection, Totals, counted, inspect_logs, select_logs
+from hudictl.reports.logs.blocks import BlockRow, LogSelection, Totals, counted, inspect_logs, select_logs
 from hudictl.reports.logs.slices import files_of_table, slice_rows
 from hudictl.table.logs.reader import find_logs
 from hudictl.table.table import open_table
@@ -99,18 +99,18 @@ def test_an_engine_works_only_where_all_partitions_are_listed(
     pending = next(entry.time for entry in timeline.writes() if entry.pending)
     idle = NoEngine()
     for partition in ("part-4", "part-4/", "/part-4", "./part-4"):
-        assert {log.folder for log in select_logs(table, Selection(partition), idle)} == {"part-4"}
-    assert len(select_logs(table, Selection("part-4", instant=pending), idle)) == 1
-    assert len(select_logs(table, Selection(instant=copy.commits[1]), idle)) == 8
+        assert {log.folder for log in select_logs(table, LogSelection(partition), idle)} == {"part-4"}
+    assert len(select_logs(table, LogSelection("part-4", instant=pending), idle)) == 1
+    assert len(select_logs(table, LogSelection(instant=copy.commits[1]), idle)) == 8
     with pytest.raises(AssertionError, match="no engine"):
-        select_logs(table, Selection(instant=pending), idle)
-    logs = select_logs(table, Selection(instant=pending), LocalEngine(2))
+        select_logs(table, LogSelection(instant=pending), idle)
+    logs = select_logs(table, LogSelection(instant=pending), LocalEngine(2))
     assert [(log.folder, log.size > 0) for log in logs] == [("part-4", True), ("part-5", True)]
     with pytest.raises(NotFound, match="file id 'x'"):
-        select_logs(table, Selection("part-4", "x"), idle)
+        select_logs(table, LogSelection("part-4", "x"), idle)
     # A base file is no log.
     with pytest.raises(NotFound):
-        select_logs(table, Selection(instant=copy.commits[0]), idle)
+        select_logs(table, LogSelection(instant=copy.commits[0]), idle)
 
 
 def test_totals(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.formats import savepoint
 from hudictl.formats.file_names import DataFile
-from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest, encode_plan
+from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan, encode_plan
 from hudictl.state.files.named import Named, read_named
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.written import gather_written
@@ -78,7 +78,7 @@ def test_a_pending_rollback_names_its_files_and_logs(small: Small, version: int)
         RollbackRequest("p", files=(f"/lake/p/{NAME}",)),
         RollbackRequest("p", file_id="f-0", base_instant=FIRST, logs={f"/lake/p/{LOG}": 7}),
     )
-    body = encode_plan(RollbackPlan(InstantInfo(FIRST, "deltacommit"), requests))
+    body = encode_plan(StoredRollbackPlan(InstantInfo(FIRST, "deltacommit"), requests))
     table = small(version, {f"{SECOND}.rollback.requested": body})
     by = f"the pending rollback {SECOND}"
     assert named(table).files == {f"p/{NAME}": by, f"p/{LOG}": by}

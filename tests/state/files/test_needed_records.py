@@ -10,7 +10,7 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import parse_time
-from hudictl.formats.restore import RestorePlan, encode_plan
+from hudictl.formats.restore import StoredRestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.files.borrowed import Borrowed
@@ -267,7 +267,7 @@ def test_a_savepoint_that_names_no_data_file_cannot_be_trusted(small: Small, ver
 @VERSIONS
 def test_what_has_come_again_since_a_restore_binds(small: Small, version: int) -> None:
     """A restore took the instant back, a service wrote it anew, and the savepoint is of then."""
-    plan = encode_plan(RestorePlan((InstantInfo(at(2), "replacecommit"),), at(1)))
+    plan = encode_plan(StoredRestorePlan((InstantInfo(at(2), "replacecommit"),), at(1)))
     files = {
         done(version, 1): SILENT,
         done(version, 2, "replacecommit"): SILENT,

@@ -12,7 +12,7 @@ from hudictl.state.files import savepoint_files as protection
 from hudictl.state.files.needed import Names, Outcome, judged
 from hudictl.state.files.partition import View
 from hudictl.state.files.protected import outside, protect
-from hudictl.state.files.savepoint_files import Way, savepoint_map, unprotected, ways_back
+from hudictl.state.files.savepoint_files import WayBack, savepoint_map, unprotected, ways_back
 from hudictl.state.timeline.targets import find_commit
 from hudictl.table.files.saved import NOTHING_SAVED, SavedNames, kept_saved
 from hudictl.table.files.slices import Committed
@@ -85,8 +85,8 @@ def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypa
     """One that is not possible any more counts for nothing, however little it lacks."""
     facts = facts_of(unpack("v9", "cow_part"))
     case = judged(facts, (), NOTHING_SAVED)[0]
-    most, least = Way(case, Outcome()), Way(replace(case, named=frozenset()), Outcome())
-    impossible = Way(case, Outcome(missing=("p/lost",)))
+    most, least = WayBack(case, Outcome()), WayBack(replace(case, named=frozenset()), Outcome())
+    impossible = WayBack(case, Outcome(missing=("p/lost",)))
     lacks = {id(most.case): [LOG], id(least.case): [LOG, OTHER]}
     monkeypatch.setattr(protection, "_outside", lambda facts, case, named: lacks[id(case)])
     for ways in ([most, least], [least, most]):

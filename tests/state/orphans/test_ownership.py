@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudictl.formats.file_names import DataFile
-from hudictl.state.orphans.ownership import Index, Records, TakenBack, Verdict, index_of, judge
+from hudictl.state.orphans.ownership import Evidence, Index, Ownership, TakenBack, index_of, judge
 from hudictl.table.files.slices import StoredFile
 
 PARTITIONS = ("p=0", "p=1")
@@ -66,7 +66,7 @@ moments = st.integers(0, 80)
 losses = st.builds(Loss, moments, moments, moments, moments, moments, st.booleans())
 
 
-def said(writes: list[Write], loss: Loss) -> tuple[Records, list[StoredFile]]:
+def said(writes: list[Write], loss: Loss) -> tuple[Evidence, list[StoredFile]]:
     """What the records say after a loss, and all files."""
     stored = [file for write in writes for file in write.files]
     if loss.later:
@@ -94,7 +94,7 @@ def said(writes: list[Write], loss: Loss) -> tuple[Records, list[StoredFile]]:
     index = index_of(files, {write.time for write in knows}, (), {write.time for write in active})
     marked = {file.path for write in writes if write.marked and write.at <= loss.end for file in write.files}
     pending = [write for write in writes if write.kind == "failed" and write.at == loss.end]
-    records = Records(
+    records = Evidence(
         owned=frozenset(write.time for write in (*active, *archived, *pending)),
         newest=max((write.time for write in active), default=""),
         logs_named_by_writer=True,
@@ -106,7 +106,7 @@ def said(writes: list[Write], loss: Loss) -> tuple[Records, list[StoredFile]]:
     return records, stored
 
 
-def verdicts(records: Records, stored: list[StoredFile]) -> Iterator[tuple[StoredFile, Verdict]]:
+def verdicts(records: Evidence, stored: list[StoredFile]) -> Iterator[tuple[StoredFile, Ownership]]:
     for partition in PARTITIONS:
         files = [file for file in stored if file.partition == partition]
         found = judge(files, {}, records)
@@ -162,7 +162,7 @@ def test_the_archive_with_its_end_lost_beside_an_old_commit() -> None:
     assert not any(verdict.sure or verdict.beyond for verdict in found.values())
 
 
-def alone(records: Records, *others: StoredFile) -> Verdict:
+def alone(records: Evidence, *others: StoredFile) -> Ownership:
     """The verdict on one file that nobody owns, beside others in its folder."""
     (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
     return judge([file, *others], {}, records)[file.path]
@@ -171,7 +171,7 @@ def alone(records: Records, *others: StoredFile) -> Verdict:
 def test_a_metadata_table_that_does_not_know_the_folder_proves_nothing() -> None:
     """It says what is in the partitions that it lists, and nothing of others."""
     (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
-    marked = Records(frozenset(), "", True, marked=frozenset({file.path}))
+    marked = Evidence(frozenset(), "", True, marked=frozenset({file.path}))
     newer = Write(90, "commit", frozenset(), False).time
     assert alone(replace(marked, index=Index({"p=0": frozenset()}, frozenset(), newer))).sure
     assert not alone(replace(marked, index=Index({"p=1": frozenset()}, frozenset(), newer))).sure
@@ -182,7 +182,7 @@ def test_what_a_clean_took_is_proved_by_a_newer_base_file_and_by_no_log() -> Non
     (base,) = later.files
     log = StoredFile("p=0", DataFile(f".a_{later.time}.log.1_1-0-1", "a", later.time, 1, "1-0-1"), 9, 0)
     (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
-    cleaned = Records(frozenset({later.time}), later.time, True, cleaned={file.path: "the clean"})
+    cleaned = Evidence(frozenset({later.time}), later.time, True, cleaned={file.path: "the clean"})
     assert alone(cleaned, base).sure
     assert not alone(cleaned, log).sure
 
@@ -209,7 +209,7 @@ def undone(*numbers: int) -> dict[str, TakenBack]:
     return {at(number): TakenBack("the rollback", frozenset({"p=0"}), False) for number in numbers}
 
 
-def of_log(file: StoredFile, records: Records, *writers: int, others: tuple[StoredFile, ...] = ()) -> Verdict:
+def of_log(file: StoredFile, records: Evidence, *writers: int, others: tuple[StoredFile, ...] = ()) -> Ownership:
     """The verdict on a log that holds rows of some writers."""
     return judge([file, *others], {file.path: frozenset(map(at, writers))}, records)[file.path]
 
@@ -240,7 +240,7 @@ def test_a_metadata_table_that_is_ahead_of_the_timeline_knows_no_later_writes() 
 def test_what_the_metadata_table_lists_or_knows_is_not_passed_over() -> None:
     """It must have gone on after the instant, too. Each of the three is enough to keep the file."""
     file = base_at(20)
-    marked = Records(frozenset(), at(90), True, marked=frozenset({file.path}))
+    marked = Evidence(frozenset(), at(90), True, marked=frozenset({file.path}))
     nothing = {"p=0": frozenset[str]()}
     assert alone(replace(marked, index=Index(nothing, frozenset(), at(90)))).sure
     listed = {"p=0": frozenset({file.data.name})}
@@ -252,13 +252,13 @@ def test_what_the_metadata_table_lists_or_knows_is_not_passed_over() -> None:
 def test_a_newer_base_file_of_nobody_does_not_prove_what_a_clean_took() -> None:
     """It may be a copy, or of a commit that is lost, too."""
     file, newer = base_at(20), base_at(40)
-    cleaned = Records(frozenset({at(40)}), at(40), True, cleaned={file.path: "the clean"})
+    cleaned = Evidence(frozenset({at(40)}), at(40), True, cleaned={file.path: "the clean"})
     assert alone(cleaned, newer).sure
     assert not alone(replace(cleaned, owned=frozenset()), newer).sure
 
 
 def test_the_newest_base_file_counts_in_whatever_order_a_folder_is_listed() -> None:
-    cleaned = Records(frozenset({at(10), at(40)}), at(40), True, cleaned={base_at(20).path: "the clean"})
+    cleaned = Evidence(frozenset({at(10), at(40)}), at(40), True, cleaned={base_at(20).path: "the clean"})
     assert alone(cleaned, base_at(10), base_at(40)).sure
     assert alone(cleaned, base_at(40), base_at(10)).sure
 
@@ -266,7 +266,7 @@ def test_the_newest_base_file_counts_in_whatever_order_a_folder_is_listed() -> N
 def test_a_name_without_instant_time_is_not_beyond_the_timeline() -> None:
     """Nobody knows when it was written; and that is said."""
     file = StoredFile("p=0", DataFile("a_1-0-1_99.parquet", "a", "99", 0, "1-0-1"), 9, 0)
-    verdict = judge([file], {}, Records(frozenset(), at(10), True))[file.path]
+    verdict = judge([file], {}, Evidence(frozenset(), at(10), True))[file.path]
     assert not verdict.beyond
     assert "the instant in its name is not a time" in verdict.why
 
@@ -274,7 +274,7 @@ def test_a_name_without_instant_time_is_not_beyond_the_timeline() -> None:
 def test_what_a_record_tells_of_is_not_beyond_the_timeline() -> None:
     """Its instant was there once, and did not complete: the timeline has lost nothing."""
     file = base_at(20)
-    untold = Records(frozenset(), at(10), True)
+    untold = Evidence(frozenset(), at(10), True)
     assert alone(untold).beyond
     assert not alone(replace(untold, taken_back=undone(20))).beyond
     assert not alone(replace(untold, cleaned={file.path: "the clean"})).beyond
@@ -283,7 +283,7 @@ def test_what_a_record_tells_of_is_not_beyond_the_timeline() -> None:
 
 def test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8() -> None:
     """A compaction at the lost end: its own base file may come back, and the rows in the log are older."""
-    file, records = log_at(20), Records(frozenset(), at(10), False, taken_back=undone(5))
+    file, records = log_at(20), Evidence(frozenset(), at(10), False, taken_back=undone(5))
     assert of_log(file, replace(records, newest=at(30)), 5).sure
     verdict = of_log(file, records, 5)
     assert (verdict.sure, verdict.beyond) == (False, True)
@@ -291,7 +291,7 @@ def test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8() -> 
 
 def test_a_log_that_stays_keeps_its_own_slice_alone() -> None:
     named = log_at(20)
-    records = Records(frozenset(), at(90), False, named={named.path: "the savepoint"}, taken_back=undone(20, 30))
+    records = Evidence(frozenset(), at(90), False, named={named.path: "the savepoint"}, taken_back=undone(20, 30))
     found = judge([named, base_at(20), log_at(20, 2), base_at(30), log_at(30)], {}, records)
     assert {path for path, verdict in found.items() if verdict.sure} == {base_at(30).path, log_at(30).path}
 
@@ -299,13 +299,13 @@ def test_a_log_that_stays_keeps_its_own_slice_alone() -> None:
 def test_a_base_file_that_stays_keeps_no_log_upon_it() -> None:
     """Nothing in it is taken back by the log."""
     base = base_at(20)
-    records = Records(frozenset(), at(90), False, named={base.path: "the savepoint"}, taken_back=undone(20, 25))
+    records = Evidence(frozenset(), at(90), False, named={base.path: "the savepoint"}, taken_back=undone(20, 25))
     assert of_log(log_at(20), records, 25, others=(base,)).sure
 
 
 def test_from_version_8_on_others_rows_do_not_prove_a_log() -> None:
     """Its own instant does, which is in its name; rows of others keep it where these were not taken back."""
-    file, records = log_at(20), Records(frozenset(), at(90), True, taken_back=undone(15))
+    file, records = log_at(20), Evidence(frozenset(), at(90), True, taken_back=undone(15))
     assert not of_log(file, records, 15).sure
     both = replace(records, taken_back=undone(15, 20))
     assert of_log(file, both, 15, 20).sure
@@ -314,7 +314,7 @@ def test_from_version_8_on_others_rows_do_not_prove_a_log() -> None:
 
 def test_rows_of_an_instant_on_the_timeline_keep_a_log_though_it_was_once_taken_back() -> None:
     """It has come again, under the same time."""
-    records = Records(frozenset({at(30)}), at(90), True, taken_back=undone(20, 30))
+    records = Evidence(frozenset({at(30)}), at(90), True, taken_back=undone(20, 30))
     assert of_log(log_at(20), replace(records, owned=frozenset()), 20, 30).sure
     assert not of_log(log_at(20), records, 20, 30).sure
 
@@ -323,7 +323,7 @@ def test_markers_prove_no_log_below_version_8() -> None:
     """The instant in its name is that of its slice, and others write into the slice."""
     file = log_at(20)
     index = Index({"p=0": frozenset()}, frozenset(), at(90))
-    records = Records(frozenset(), at(90), True, marked=frozenset({file.path}), index=index)
+    records = Evidence(frozenset(), at(90), True, marked=frozenset({file.path}), index=index)
     assert of_log(file, records).sure
     assert not of_log(file, replace(records, logs_named_by_writer=False)).sure
 
@@ -331,7 +331,7 @@ def test_markers_prove_no_log_below_version_8() -> None:
 def test_what_a_clean_took_of_a_log_is_kept_by_rows_that_it_would_not_hold() -> None:
     """Below table version 8 by those of its slice's own instant, too: there its name does not say who wrote it."""
     file = log_at(20)
-    records = Records(frozenset({at(40)}), at(90), True, cleaned={file.path: "the clean"})
+    records = Evidence(frozenset({at(40)}), at(90), True, cleaned={file.path: "the clean"})
     assert of_log(file, records, 20, others=(base_at(40),)).sure
     assert not of_log(file, records, 20, 25, others=(base_at(40),)).sure
     below = replace(records, logs_named_by_writer=False)

@@ -15,7 +15,7 @@ from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore
 from hudictl.formats.instants import Instant, InstantFile, State
-from hudictl.formats.rollback import InstantInfo, RollbackPlan, encode_plan
+from hudictl.formats.rollback import InstantInfo, StoredRollbackPlan, encode_plan
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import active as module
 from hudictl.table.timeline.active import (
@@ -69,7 +69,7 @@ def test_real_pending_operations(real: Real, version: str) -> None:
 
 @pytest.mark.parametrize("change", ["size", "time", "gone"])
 def test_a_plan_is_read_again_only_where_its_file_has_changed(small: Small, change: str) -> None:
-    other = RollbackPlan(InstantInfo(T1, "commit"), ())
+    other = StoredRollbackPlan(InstantInfo(T1, "commit"), ())
     plan = replace(other, target=InstantInfo(T2, "commit"))
     table = small(9, {f"{T3}.rollback.requested": encode_plan(plan), f"{T3}.rollback.inflight": b""})
     timeline = load_timeline(table)
@@ -309,7 +309,7 @@ def test_a_timeline_without_some_instants(small: Small) -> None:
 
 def test_the_request_of_a_restore_tells_what_it_took_back(small: Small) -> None:
     """The result of a resumed one names only the instants of its last attempt (Hudi 0.15.0 to 1.2.0)."""
-    request = restore.encode_plan(restore.RestorePlan((InstantInfo(T3, "commit"),), T1))
+    request = restore.encode_plan(restore.StoredRestorePlan((InstantInfo(T3, "commit"),), T1))
     result = restore.encode_metadata(T2, 0, [])
     table = small(9, {f"{T2}.restore.requested": request, f"{T2}.restore.inflight": b"", f"{T2}_{T3}.restore": result})
     assert taken_back(table, load_timeline(table)) == {T3: f"the restore {T2}"}

@@ -21,7 +21,7 @@ from hudictl.state.services.due.counted import (
     SAVEPOINT,
     UNCLEANED,
     UNCOMPACTED,
-    Block,
+    Blocker,
     Due,
     LastClean,
     completed_commits,
@@ -73,7 +73,7 @@ class _Bound:
     """Instants at ``limit`` or later are not archived."""
 
     limit: str
-    block: Block
+    block: Blocker
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,12 @@ def archive_due(look: Archivable, settings: Settings) -> Due:
     )
 
 
-def _kept_for(pending: Instant, keep: _Keep) -> Block:
+def _kept_for(pending: Instant, keep: _Keep) -> Blocker:
     because = (
         f"the oldest pending write ({pending.action} {pending.state.name}): cleaning keeps all commits from "
         f"{keep.for_cleaning} on, so archiving starts only with more than {keep.most} commits"
     )
-    return Block(PENDING, pending.time, because)
+    return Blocker(PENDING, pending.time, because)
 
 
 def _settings(look: Archivable, settings: Settings) -> Iterator[Setting]:
@@ -207,7 +207,7 @@ def _bounds(look: Archivable, settings: Settings) -> Iterator[_Bound]:
                 "the oldest savepoint: its commit and all later ones are kept, unless "
                 f"{ARCHIVE_BEYOND_SAVEPOINT.key}=true"
             )
-            yield _Bound(entry.time, Block(SAVEPOINT, entry.time, because))
+            yield _Bound(entry.time, Blocker(SAVEPOINT, entry.time, because))
     pending = next((entry for entry in timeline.writes() if entry.pending), None)
     if pending is not None:
         before = max((one.time for one in completed_commits(timeline) if one.time < pending.time), default=pending.time)
@@ -215,7 +215,7 @@ def _bounds(look: Archivable, settings: Settings) -> Iterator[_Bound]:
             f"the oldest pending write ({pending.action} {pending.state.name}): the commit before it, and all later "
             "ones, are kept"
         )
-        yield _Bound(before, Block(PENDING, pending.time, because))
+        yield _Bound(before, Blocker(PENDING, pending.time, because))
     if look.merge_on_read and settings.word(COMPACT_TRIGGER) in _KEEPS_DELTAS:
         yield from _uncompacted(look, settings)
     yield from _uncleaned(look, settings)
@@ -232,7 +232,7 @@ def _uncompacted(look: Archivable, settings: Settings) -> Iterator[_Bound]:
     if len(deltas) < max(most, 1):
         because = "the last compaction" if last.action == COMMIT else "the first delta commit, and no compaction yet"
         because += f": it is kept until {COMPACT_COMMITS.key}={most} delta commits follow it"
-        yield _Bound(last.time, Block(UNCOMPACTED, last.time, because))
+        yield _Bound(last.time, Blocker(UNCOMPACTED, last.time, because))
         return
     # With 0 it is the last of all.
     kept = deltas[min(len(deltas) - most, len(deltas) - 1)]
@@ -240,7 +240,7 @@ def _uncompacted(look: Archivable, settings: Settings) -> Iterator[_Bound]:
         f"this delta commit and all later ones are not compacted yet: {COMPACT_COMMITS.key}={most} keeps them on the "
         "active timeline"
     )
-    yield _Bound(kept.time, Block(UNCOMPACTED, kept.time, because))
+    yield _Bound(kept.time, Blocker(UNCOMPACTED, kept.time, because))
 
 
 def deltas_since_compaction(timeline: Timeline, rules: Rules) -> tuple[Instant | None, list[Instant]]:
@@ -269,7 +269,7 @@ def _uncleaned(look: Archivable, settings: Settings) -> Iterator[_Bound]:
         because = "no clean has deleted its replaced files yet"
         if look.cleaned and since in look.cleaned.spared:
             because = f"the last clean kept some of its replaced files for the savepoint {since}"
-        yield _Bound(found.time, Block(UNCLEANED, found.time, because))
+        yield _Bound(found.time, Blocker(UNCLEANED, found.time, because))
 
 
 def _cleaned_up_to(look: Archivable, cleaned: LastClean, settings: Settings) -> str:
@@ -296,7 +296,7 @@ def _metadata(look: Archivable) -> Iterator[_Bound]:
         blocking = look.waits_for.time
         because += f"; it cannot be compacted while {look.waits_for} is pending"
     if limit is not None:
-        yield _Bound(limit, Block(METADATA, blocking, because))
+        yield _Bound(limit, Blocker(METADATA, blocking, because))
 
 
 def _after(commit: Instant, compacted: str) -> bool:

@@ -14,7 +14,7 @@ from hudictl.state.services.due.counted import (
     CLEANING,
     PENDING,
     SAVEPOINT,
-    Block,
+    Blocker,
     Due,
     LastClean,
     completed_commits,
@@ -83,10 +83,10 @@ def kept_by_cleaning(look: Cleanable, settings: Settings) -> Kept | None:
     return Kept(versions, retained or "", completed, min(completed, default=""))
 
 
-def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Iterator[Block]:
+def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Iterator[Blocker]:
     if waiting is not None:
         because = f"a pending clean ({waiting.state.name}): the next run executes its plan, and makes no new one"
-        yield Block(PENDING, waiting.time, because)
+        yield Blocker(PENDING, waiting.time, because)
     retained, pending = earliest_retained(look.timeline, settings, look.now, (COMPACTION,))
     free, _ = earliest_retained(look.timeline.without([pending.time]), settings, look.now) if pending else (None, None)
     if pending is not None:
@@ -94,10 +94,10 @@ def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Ite
         because += (
             f"cleaning would keep fewer commits: only those from {free} on" if free else "cleaning would delete more"
         )
-        yield Block(PENDING, pending.time, because)
+        yield Blocker(PENDING, pending.time, because)
     for entry in look.timeline.savepoints():
         if entry.time < (free or retained or ""):
-            yield Block(
+            yield Blocker(
                 SAVEPOINT, entry.time, "a savepoint older than the commits that cleaning keeps: its files are kept"
             )
 

@@ -6,7 +6,7 @@ from datetime import timezone
 
 from hudictl.formats.instants import COMMIT_ACTIONS, COMPACTION, DELTACOMMIT, Instant, parse_time
 from hudictl.state.services.due.archiving import deltas_since_compaction
-from hudictl.state.services.due.counted import COMPACT, PENDING, Block, Due
+from hudictl.state.services.due.counted import COMPACT, PENDING, Blocker, Due
 from hudictl.table.rules import Rules
 from hudictl.table.settings import (
     COMPACT_COMMITS,
@@ -94,14 +94,14 @@ def _pending_compactions(timeline: Timeline) -> Iterator[Instant]:
     return (entry for entry in timeline.having(COMPACTION) if entry.pending)
 
 
-def _blocks(look: Compactable, settings: Settings) -> Iterator[Block]:
+def _blocks(look: Compactable, settings: Settings) -> Iterator[Blocker]:
     pending = _waits_for(look, settings)
     if pending is not None:
         because = f"a pending write ({pending.action} {pending.state.name}): no compaction is scheduled before it ends"
-        yield Block(PENDING, pending.time, because)
+        yield Blocker(PENDING, pending.time, because)
     for entry in _pending_compactions(look.timeline):
         because = f"a pending compaction ({entry.state.name}): no other compaction takes its file groups"
-        yield Block(PENDING, entry.time, because)
+        yield Blocker(PENDING, entry.time, because)
 
 
 def _waits_for(look: Compactable, settings: Settings) -> Instant | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hudictl.formats import clean
 from hudictl.formats.instants import CLEAN, CLUSTERING, COMMIT_ACTIONS, Instant, State, time_plus_ms
-from hudictl.state.timeline.unfinished import Way
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.settings import CLEAN_COMMITS, CLEAN_HOURS, CLEAN_POLICY, Settings, Used
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
@@ -31,14 +31,14 @@ _HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
-class Block:
+class Blocker:
     """A reason why a service cannot do more. ``kind`` is one of the words above, ``instant`` the time of the blocking
     instant ("" without one). ``remedy`` are the commands that end it, if there are any."""
 
     kind: str
     instant: str
     because: str
-    remedy: tuple[Way, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Due:
     behind: bool | None
     would: str
     instants: tuple[str, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[Blocker, ...]
     settings: tuple[Used, ...]
     retains: str = ""
 
