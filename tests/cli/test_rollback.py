@@ -256,7 +256,7 @@ def test_a_saved_plan_goes_on_where_it_died(
     file = save(tell, copy, target)
     enter = execute_rollback._enter
 
-    def die(run: execute_rollback.Run, phase: Phase) -> None:
+    def die(run: execute_rollback.RollbackRun, phase: Phase) -> None:
         if phase.label == step:
             raise StorageFailed("the process dies here")
         enter(run, phase)
