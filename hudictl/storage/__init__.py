@@ -15,7 +15,7 @@ from hudictl.storage.base import (
     read_whole,
     whole_path,
 )
-from hudictl.storage.open import HDFS, elsewhere, is_hdfs, open_storage, without_name_node
+from hudictl.storage.open import HDFS, elsewhere, first_elsewhere, is_hdfs, open_storage, without_name_node
 
 __all__ = [
     "HDFS",
@@ -29,6 +29,7 @@ __all__ = [
     "elsewhere",
     "end_writing",
     "entries_of",
+    "first_elsewhere",
     "inside",
     "is_hdfs",
     "one_name",

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hudictl.errors import UsageError
 from hudictl.secrets import has_password
@@ -39,6 +39,11 @@ def elsewhere(uri: str, base: str) -> bool:
     if None in kinds or (kinds[0] != kinds[1] and "file" in kinds):
         return False
     return kinds[0] != kinds[1] or _place(uri) != _place(base)
+
+
+def first_elsewhere(uris: Iterable[str], base: str) -> str:
+    """The first of some URIs that is ``elsewhere``; "" if there is none."""
+    return next((uri for uri in sorted(uris) if elsewhere(uri, base)), "")
 
 
 def _place(uri: str) -> str:

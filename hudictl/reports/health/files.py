@@ -292,13 +292,14 @@ def foreign(look: Look) -> Iterator[Finding]:
     files = foreign_files(look.facts)
     read = read_files(look.facts, files)
     for file in files:
+        severity, what = (
+            ERROR,
+            "Hudi's readers that list folders see its rows; readers that use the metadata table do not",
+        )
         if read_as(file.data.name) is None:
             what = "Hudi's readers and writers that list folders fail at it. Its rows are not in the table"
-        elif file.path in read:
-            what = "Hudi's readers that list folders see its rows; readers that use the metadata table do not"
-        else:
-            what = "Hudi does not read it. Its rows are not in the table"
-        severity = INFO if what.startswith("Hudi does not") else ERROR
+        elif file.path not in read:
+            severity, what = INFO, "Hudi does not read it. Its rows are not in the table"
         meaning = f"not a file of Hudi: {what}. Move it out of the table, or delete it"
         remedy = mended(command_of("orphans delete", file.path))
         yield Finding("foreign-file", severity, file.path, meaning, remedy)

@@ -14,7 +14,7 @@ from hudictl.phrases import command_of, count_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
-from hudictl.storage import elsewhere, entries_of
+from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.commits import read_requested_replace
@@ -72,10 +72,10 @@ def clusterings(look: Look) -> Iterator[Finding]:
         waits = request.groups and instant.state is State.REQUESTED and not allowed
         waits = waits and not entries_of(table.storage, HASHING_METADATA)
         groups, remedy = count_of(len(request.groups), "file group"), mended(command_of("rollback", instant.time))
-        bases = [base for base in sorted(request.bases) if elsewhere(base, table.uri)]
+        there = first_elsewhere(request.bases, table.uri)
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
-        if bases:
-            meaning = f"its plan names files below {bases[0]}, where the table is no longer: its run reads them there, "
+        if there:
+            meaning = f"its plan names files below {there}, where the table is no longer: its run reads them there, "
             meaning += "and fails if they are gone"
             yield Finding("clustering-elsewhere", WARNING, str(instant), meaning, remedy)
         elif waits and quiet_ms >= look.idle_ms:

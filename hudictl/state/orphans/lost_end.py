@@ -78,8 +78,10 @@ def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
         # Not those of the metadata table's own services: below table version 8 their times are longer.
         if len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)
     }
-    spans = list(_restored(facts))
-    gone = {time for time in known - on_timeline if not any(since < time <= until for since, until in spans)}
+    gone = known - on_timeline
+    # Each plan is a file to read.
+    spans = list(_restored(facts)) if gone else []
+    gone = {time for time in gone if not any(since < time <= until for since, until in spans)}
     return without_record(facts, gone)
 
 

@@ -11,7 +11,7 @@ from hudictl.state.files.needed import needed_files
 from hudictl.state.files.savepoint_files import possible_way, ways_back
 from hudictl.state.files.savepoints import is_protection, readable_savepoints
 from hudictl.state.timeline.clean_plans import cleans_without_plan, pending_cleans, plan_file, read_plan
-from hudictl.storage import elsewhere
+from hudictl.storage import first_elsewhere
 from hudictl.table.files.saved import NOTHING_SAVED
 
 
@@ -40,9 +40,9 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
             harms.setdefault(time, []).append(f"{count_of(count, 'file')} required by {whose}")
     for instant in cleans:
         file = plan_file(table, timeline, instant)
-        there = [base for base in sorted(read_plan(table, file).bases) if elsewhere(base, table.uri)] if file else []
+        there = first_elsewhere(read_plan(table, file).bases, table.uri) if file else ""
         if there:
-            moved = f"files below {there[0]}, where the table was when it was planned, and none here"
+            moved = f"files below {there}, where the table was when it was planned, and none here"
             harms.setdefault(instant.time, [moved])
     return [
         HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
