@@ -39,7 +39,7 @@ from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
 from hudictl.state.orphans.find import OrphanRow
-from hudictl.state.services.due.counted import Due
+from hudictl.state.services.due import Due
 from hudictl.state.writers.failed_writes import PendingWrite
 from hudictl.state.writers.heartbeats import HeartbeatRow
 from hudictl.state.writers.markers import MarkerFolderRow

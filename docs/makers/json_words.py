@@ -289,7 +289,6 @@ WORDS = {
     "Blocker.instant": 'The blocking instant; "" without one.',
     "Blocker.kind": "savepoint, pending, uncompacted, uncleaned, metadata-table or manifest.",
     "Due.behind": "It has missed a whole round of its work, or cannot do enough of it; null for cleaning.",
-    "Due.would": "What it would do, in words.",
     "PendingEntry.instant": "The instant, with its action and state.",
     "PendingEntry.name": "Its finding in `hudictl check`.",
     # Operations

@@ -14,14 +14,12 @@ METADATA = "HoodieCleanMetadata"
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
     """``earliest`` is the earliest instant to retain (None where the policy counts versions); ``files`` maps a
-    partition path to the names to delete; ``partitions`` are deleted whole; ``savepoints`` are the instants whose
-    savepoints the plan spared (not written for tables without partitions); ``bases`` are the base paths of tables in
+    partition path to the names to delete; ``partitions`` are deleted whole; ``bases`` are the base paths of tables in
     the paths of its files, which are whole (0.15.0 to 1.2.0)."""
 
     earliest: str | None
     files: Mapping[str, frozenset[str]]
     partitions: frozenset[str]
-    savepoints: tuple[str, ...] = ()
     bases: frozenset[str] = frozenset()
 
 
@@ -59,12 +57,10 @@ def _build_plan(value: dict[str, Any]) -> CleanPlan:
         own = [info["filePath"] or "" for info in infos if not info.get("isBootstrapBaseFile")]
         bases.update(base_path_in(file, path) for file in own)
     earliest: Any = value.get("earliestInstantToRetain")
-    spared: str = (value.get("extraMetadata") or {}).get("savepointed_timestamps") or ""
     return CleanPlan(
         earliest["timestamp"] if earliest else None,
         {path: frozenset(names) for path, names in files.items()},
         frozenset(value.get("partitionsToBeDeleted") or ()),
-        tuple(sorted(time for time in spared.split(",") if time)),
         frozenset(filter(None, bases)),
     )
 

@@ -1,16 +1,15 @@
-"""What a table service would do, and what blocks it, as lines."""
+"""Whether a table service is due, and what blocks it, as lines."""
 
 from collections.abc import Iterator, Sequence
 
 from hudictl.phrases import count_of
-from hudictl.state.services.due.counted import Due
+from hudictl.state.services.due import Due
 from hudictl.table.settings import Used
 
 
 def due_lines(due: Due) -> Iterator[str]:
-    """The count and its threshold, what the next run would do, what blocks it, and the way out of each block."""
+    """The count and its threshold, what blocks it, and the way out of each block."""
     yield f"{due.service}: {due.counted:,} {due.counts}; the threshold is {due.threshold:,}"
-    yield f"next run: {due.would}"
     for block in due.blocks:
         name = f" {block.instant}" if block.instant else ""
         yield f"blocked by {block.kind}{name}: {block.because}"

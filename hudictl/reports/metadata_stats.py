@@ -7,7 +7,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT, parse_time, utc_text
 from hudictl.state.metadata.facts import facts_of, list_files
 from hudictl.state.metadata.undo import Reach, reach_of
-from hudictl.state.services.due.archiving import deltas_since_compaction
+from hudictl.state.services.due import deltas_since_compaction
 from hudictl.table.files.slices import Committed, StoredFile, file_slices, group_files
 from hudictl.table.files.view import committed_without
 from hudictl.table.metadata.listing import FILES

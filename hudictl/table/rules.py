@@ -54,16 +54,8 @@ class Rules:
     """Whether Hudi reads the plan of a pending clean only from its requested file, and fails on an empty one (1.2.0).
     Older releases read the newest of its files, and delete an empty one (0.15.0, 1.0.2)."""
 
-    archives_cleans_apart: bool
-    """Whether archiving counts cleans and rollbacks separately, not with the commits around them."""
-    archive_heeds_spared: bool
-    """Whether archiving keeps replacecommits whose files a clean has kept for a savepoint (1.0 on)."""
-    metadata_waits_for_all: bool
-    """Whether a metadata table is not compacted while an instant before its last write is pending (0.15.0)."""
     compaction_waits_for_writes: bool
     """Whether writers with eager cleaning schedule no compaction while a write is pending (0.15.0)."""
-    compaction_counts_pending: bool
-    """Whether pending delta commits also count towards the next compaction (0.15.0), not only completed ones."""
 
 
 def rules_of(version: int, layout_version: int) -> Rules:
@@ -85,9 +77,5 @@ def rules_of(version: int, layout_version: int) -> Rules:
         rollbacks_beat=version >= 9,
         commitless_clean_retains_last=version >= 9,
         cleans_read_from_request=version >= 9,
-        archives_cleans_apart=not layout_2,
-        archive_heeds_spared=version >= 8,
-        metadata_waits_for_all=version < 8,
         compaction_waits_for_writes=version < 8,
-        compaction_counts_pending=version < 8,
     )

@@ -30,10 +30,9 @@ def why() -> None:
 @table_options
 @settings_options
 def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain archiving: the instants to archive next, and the reason why the others stay active.
+    """Explain archiving: the number of commits, and the instants that archiving cannot pass.
 
-    Requires hoodie.keep.min.commits and hoodie.keep.max.commits. It follows the rules of the Hudi release for this
-    table version.
+    Requires hoodie.keep.min.commits and hoodie.keep.max.commits.
     """
     _why(common, "archive", settings, idle_ms)
 
@@ -43,7 +42,7 @@ def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain cleaning: the earliest commit to retain, and the reason why cleaning does not delete older files.
+    """Explain cleaning: the number of commits, and the instants whose files it has to keep.
 
     Requires hoodie.clean.commits.retained, or the matching setting of the configured cleaning policy.
     """
@@ -55,7 +54,7 @@ def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain compaction: whether Hudi would schedule one now, and the reason if not.
+    """Explain compaction: whether one is due, and the instants that block it.
 
     Requires hoodie.compact.inline.max.delta.commits, or the thresholds of the configured strategy.
     """

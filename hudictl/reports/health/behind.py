@@ -12,16 +12,21 @@ from hudictl.reports.health.partition import count_logs
 from hudictl.state.facts import Facts
 from hudictl.state.files.savepoints import savepointed_names
 from hudictl.state.services.blocks import with_remedies
-from hudictl.state.services.due.archiving import (
-    archive_due,
-    archive_thresholds,
+from hudictl.state.services.due import (
+    ARCHIVE,
+    CLEANING,
+    COMPACT,
+    METADATA,
+    SAVEPOINT,
+    Blocker,
+    Due,
+    completed_commits,
     deltas_since_compaction,
+    due_of,
+    kept_by_cleaning,
     metadata_waits_for,
-    read_archivable,
+    thresholds,
 )
-from hudictl.state.services.due.cleaning import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
-from hudictl.state.services.due.compaction import Compactable, compaction_due, compaction_thresholds
-from hudictl.state.services.due.counted import METADATA, SAVEPOINT, Blocker, Due, completed_commits, read_last_clean
 from hudictl.state.services.overdue import Kept, overdue
 from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
@@ -35,11 +40,11 @@ FAILING_WRITES = 3
 
 def archiving(look: Look) -> Iterator[Finding | Skipped]:
     """The active timeline grows: archiving has missed a whole round, or cannot do enough."""
-    missing = look.settings.missing(*archive_thresholds(look.settings))
+    missing = look.settings.missing(*thresholds(ARCHIVE, look.settings))
     if missing:
         yield from (_skipped("archiving-behind", missing), _skipped("savepoint-old", missing))
         return
-    due = archive_due(read_archivable(look.facts.table, look.facts.timeline), look.settings)
+    due = due_of(ARCHIVE, look.facts.table, look.facts.timeline, look.settings)
     blocks = _ended(look, due.blocks)
     for block in blocks:
         if block.kind == SAVEPOINT:
@@ -51,16 +56,15 @@ def archiving(look: Look) -> Iterator[Finding | Skipped]:
 
 def cleaning(look: Look) -> Iterator[Finding | Skipped]:
     """Files that cleaning should have deleted by its settings, but did not."""
-    missing = look.settings.missing(*clean_thresholds(look.settings))
+    missing = look.settings.missing(*thresholds(CLEANING, look.settings))
     if missing:
         yield _skipped("cleaning-behind", missing)
         return
     facts = look.facts
-    seen = Cleanable(facts.timeline, read_last_clean(facts.table, facts.timeline), instant_now(facts.table))
-    due = clean_due(seen, look.settings)
+    due = due_of(CLEANING, facts.table, facts.timeline, look.settings)
     # One round is tolerated: a clean may be about to start.
     if due.counted > due.threshold:
-        found = _overdue(facts, kept_by_cleaning(seen, look.settings))
+        found = _overdue(facts, kept_by_cleaning(facts.timeline, look.settings, instant_now(facts.table)))
         if found:
             files = count_of(found.total(), "base file")
             told = f"; {files} that the settings no longer keep; the oldest is of {min(found)}"
@@ -83,12 +87,11 @@ def compaction(look: Look) -> Iterator[Finding | Skipped]:
     table = look.facts.table
     if table.is_cow:
         return
-    missing = look.settings.missing(*compaction_thresholds(look.settings))
+    missing = look.settings.missing(*thresholds(COMPACT, look.settings))
     if missing:
         yield _skipped("compaction-behind", missing)
         return
-    seen = Compactable(look.facts.timeline, table.rules, True, instant_now(table))
-    due = compaction_due(seen, look.settings)
+    due = due_of(COMPACT, table, look.facts.timeline, look.settings)
     logs = sum(look.facts.sweep.over("count logs", count_logs)) if due.behind else 0
     if logs:
         yield _behind("compaction-behind", due, _ended(look, due.blocks), f"; {count_of(logs, 'log')} in total")
@@ -158,7 +161,7 @@ def _ended(look: Look, blocks: Sequence[Blocker]) -> tuple[Blocker, ...]:
 
 
 def _behind(finding: str, due: Due, blocks: Sequence[Blocker], told: str = "") -> Finding:
-    meaning = f"{due.counted:,} {due.counts} (threshold {due.threshold:,}){told}; the next run would {due.would}"
+    meaning = f"{due.counted:,} {due.counts} (threshold {due.threshold:,}){told}"
     return _with_blocks(finding, due.service, meaning, blocks)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, State
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs
-from hudictl.state.services.due.counted import METADATA, PENDING, SAVEPOINT, Blocker
+from hudictl.state.services.due import METADATA, PENDING, SAVEPOINT, Blocker
 from hudictl.state.timeline.unfinished import Remedy, find_unfinished
 from hudictl.state.writers.failed_writes import pending_writes_seen
 from hudictl.table.table import Table

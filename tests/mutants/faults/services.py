@@ -2,52 +2,43 @@
 
 from tests.mutants.fault import Fault
 
-ARCHIVE = "state/services/due/archiving.py"
 BLOCKS = "state/services/blocks.py"
 SETTINGS = "table/settings.py"
-CLEAN = "state/services/due/cleaning.py"
 OVERDUE = "state/services/overdue.py"
-COMPACTION = "state/services/due/compaction.py"
+DUE = "state/services/due.py"
 HEALTH = "reports/health/behind.py"
 CHECK = "reports/health/check.py"
 CHECKED = "reports/health/test_behind.py"
-TESTS = "state/services/due/test_archiving.py"
+TESTS = "state/services/test_due.py"
 CLI = "cli/test_why.py"
 
 FAULTS = (
     Fault(
-        ARCHIVE,
+        DUE,
         "        for entry in timeline.savepoints()[:1]:\n",
         "        for entry in ():\n",
         "archiving is said to go on beyond a savepoint",
         (f"{TESTS}::test_a_savepoint_stops_it",),
     ),
     Fault(
-        ARCHIVE,
+        DUE,
         "if one.time < pending.time), default=pending.time)",
         "if one.time < pending.time), default='~')",
         "archiving is said to go on beyond a pending write that is older than all commits",
         (f"{TESTS}::test_a_pending_write_before_all_commits_stops_all",),
     ),
     Fault(
-        ARCHIVE,
-        "    if wanted and keep.pending and keep.least > free.least:\n",
-        "    if False:\n",
-        "a pending write that keeps archiving from ever being due is not named",
-        (f"{TESTS}::test_a_pending_write_that_moves_what_cleaning_keeps_stops_archiving",),
-    ),
-    Fault(
-        ARCHIVE,
-        "    return cleaned.earliest or cleaned.time\n",
-        "    return cleaned.time\n",
+        DUE,
+        "    bound = (cleaned.earliest or cleaned.time) if cleaned",
+        "    bound = cleaned.time if cleaned",
         "a replacecommit whose files are not cleaned is said to be archived",
         (f"{TESTS}::test_what_was_replaced_must_be_cleaned_before",),
     ),
     Fault(
-        ARCHIVE,
-        "        if not look.rules.archives_cleans_apart:\n            limit = next(",
-        "        if False:\n            limit = next(",
-        "a commit that was completed after the metadata table's compaction is said to be archived",
+        DUE,
+        "    if metadata is not None and settings.flag(METADATA_ENABLE):\n",
+        "    if False:\n",
+        "a metadata table that is not compacted is said not to stop archiving",
         (f"{TESTS}::test_the_metadata_tables_compaction_comes_first",),
     ),
     Fault(
@@ -69,30 +60,28 @@ FAULTS = (
         "if match[3] < kept.since][:-1]\n",
         "if match[3] < kept.since]\n",
         "the file that readers of the oldest commit see is told to be overdue",
-        ("state/services/due/test_cleaning.py::test_files_that_cleaning_was_to_take",),
+        (f"{TESTS}::test_files_that_cleaning_was_to_take",),
     ),
     Fault(
         OVERDUE,
         " if match[0] not in spared)\n",
         ")\n",
         "files of a savepoint are told to be overdue",
-        ("state/services/due/test_cleaning.py::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
+        (f"{TESTS}::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
     ),
     Fault(
-        COMPACTION,
-        "sum(entry.completed or look.rules.compaction_counts_pending for entry in deltas)",
-        "len(deltas)",
-        "a compaction is said to be due that later releases do not schedule",
-        ("state/services/due/test_compaction.py::test_pending_delta_commits_count_for_the_oldest_release_alone",),
+        DUE,
+        "    counted = sum(entry.completed for entry in since)\n",
+        "    counted = len(since)\n",
+        "a compaction is said to be due that Hudi does not schedule",
+        (f"{TESTS}::test_delta_commits_count_from_the_last_compaction_on",),
     ),
     Fault(
-        COMPACTION,
-        "    if not look.rules.compaction_waits_for_writes or not alone",
-        "    if not alone",
+        DUE,
+        "if rules and rules.compaction_waits_for_writes else ()",
+        "if rules else ()",
         "a pending write is said to stop compactions of releases that do not wait for it",
-        (
-            "state/services/due/test_compaction.py::test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release",
-        ),
+        (f"{TESTS}::test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release",),
     ),
     Fault(
         HEALTH,

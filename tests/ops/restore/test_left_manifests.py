@@ -6,7 +6,7 @@ from hudictl.errors import Conflict
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.reports.health.check import check_table
 from hudictl.reports.why import why
-from hudictl.state.services.due.counted import ARCHIVE, MANIFEST
+from hudictl.state.services.due import ARCHIVE, MANIFEST
 from hudictl.table.settings import Settings
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, first_command, put, session

@@ -1,1 +1,0 @@
-"""Which table services are due."""
