@@ -1,5 +1,7 @@
-"""What `why` says of table services: the real Hudi runs them only when they are due, and not beyond a block. Settings are
-by chance."""
+"""What `why` says of table services: the real Hudi runs them only when they are due, and not beyond a block.
+
+The settings are by chance.
+"""
 
 import random
 import shutil

@@ -64,6 +64,7 @@ MANIFEST = "manifest"
 _BY_COMMITS = "KEEP_LATEST_COMMITS"
 _BY_HOURS = "KEEP_LATEST_BY_HOURS"
 _KEPT = {_BY_COMMITS: CLEAN_COMMITS, _BY_HOURS: CLEAN_HOURS}
+_AFTER_REQUEST = "NUM_COMMITS_AFTER_LAST_REQUEST"
 _BY_TIME = "TIME_ELAPSED"
 _EITHER = "NUM_OR_TIME"
 _BOTH = "NUM_AND_TIME"
@@ -357,6 +358,11 @@ def compaction_due(timeline: Timeline, settings: Settings, rules: Rules | None, 
     counted = sum(entry.completed for entry in since)
     seconds = _seconds(last.time, now) if last else 0
     strategy = settings.word(COMPACT_TRIGGER)
+    if rules and strategy == _AFTER_REQUEST:
+        # Since the last request, also of one that is pending; delta commits in any state.
+        ended = [last.time] if last and last.action != DELTACOMMIT else []
+        asked = [entry.time for entry in timeline.having(COMPACTION) if entry.pending] or ended
+        counted = sum(entry.time > max(asked, default="") for entry in timeline.having(DELTACOMMIT))
 
     def reached(rounds: int) -> bool:
         enough = counted >= rounds * settings.number(COMPACT_COMMITS)

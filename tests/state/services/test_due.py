@@ -238,6 +238,7 @@ def test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release() ->
 def test_a_compaction_that_is_pending_blocks_its_file_groups() -> None:
     instants = ("1 deltacommit", "2 compaction REQUESTED", *(f"{number} deltacommit" for number in (3, 4, 5, 6)))
     assert kinds(compaction(*instants)) == [("pending", time(2))]
+    assert compaction(*instants, compact_inline_trigger_strategy="NUM_COMMITS_AFTER_LAST_REQUEST").counted == 4
 
 
 @pytest.mark.parametrize(
