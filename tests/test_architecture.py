@@ -58,12 +58,12 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
 """The floors inside a room: restore and rollback know nothing of each other."""
 LIBRARIES = {
     "dacite": {"formats/decode.py"},
-    "fsspec": {"storage/remote.py"},
+    "fsspec": {"storage/remote.py", "storage/s3.py"},
     "requests": {"storage/webhdfs.py"},
     "requests_gssapi": {"storage/webhdfs.py"},
-    "botocore": {"storage/credentials.py", "table/locks/dynamodb.py"},
-    "google": {"storage/credentials.py"},
-    "gssapi": {"storage/credentials.py"},
+    "botocore": {"storage/s3.py", "table/locks/dynamodb.py"},
+    "google": {"storage/gcs.py"},
+    "gssapi": {"storage/hdfs.py"},
     "tomllib": {"cli/config_file.py"},
     "tomli": {"cli/config_file.py"},
     "pyspark": {"engine/spark.py", "engine/jvm.py"},

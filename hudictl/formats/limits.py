@@ -6,6 +6,9 @@ DECOMPRESSED_BYTES = 16 * 1024 * 1024
 INSTANT_BYTES = 2**31 - 1
 """Of an instant's file, or a log of the archive: commits of 1 GiB are real. Java's arrays end here."""
 
+PLAN_BYTES = 2**31 - 1
+"""Of a saved plan: it may name ten million files."""
+
 RECORD_BYTES = 256 * 1024 * 1024
 """Of hudictl's own records, manifests, definitions of indexes, files of markers."""
 

@@ -1,40 +1,24 @@
 """Where the bytes are: one table's files by URI. Knows nothing of Hudi."""
 
-from hudictl.storage.base import (
-    ODD,
-    DeleteOutcome,
-    Ended,
-    FileStatus,
-    Folders,
-    Storage,
-    delete_all,
-    end_writing,
-    entries_of,
-    inside,
-    one_name,
-    read_whole,
-    whole_path,
-)
-from hudictl.storage.open import HDFS, elsewhere, first_elsewhere, is_hdfs, open_storage, without_name_node
-
-__all__ = [
-    "HDFS",
-    "ODD",
-    "DeleteOutcome",
-    "Ended",
-    "FileStatus",
-    "Folders",
-    "Storage",
-    "delete_all",
-    "elsewhere",
-    "end_writing",
-    "entries_of",
-    "first_elsewhere",
-    "inside",
-    "is_hdfs",
-    "one_name",
-    "open_storage",
-    "read_whole",
-    "whole_path",
-    "without_name_node",
-]
+from hudictl.storage.base import ODD as ODD
+from hudictl.storage.base import DeleteOutcome as DeleteOutcome
+from hudictl.storage.base import Ended as Ended
+from hudictl.storage.base import Exclusive as Exclusive
+from hudictl.storage.base import FileStatus as FileStatus
+from hudictl.storage.base import Folders as Folders
+from hudictl.storage.base import KeyOrder as KeyOrder
+from hudictl.storage.base import Leases as Leases
+from hudictl.storage.base import Storage as Storage
+from hudictl.storage.base import delete_all as delete_all
+from hudictl.storage.base import end_writing as end_writing
+from hudictl.storage.base import entries_of as entries_of
+from hudictl.storage.base import inside as inside
+from hudictl.storage.base import one_name as one_name
+from hudictl.storage.base import read_whole as read_whole
+from hudictl.storage.base import whole_path as whole_path
+from hudictl.storage.open import HDFS as HDFS
+from hudictl.storage.open import elsewhere as elsewhere
+from hudictl.storage.open import first_elsewhere as first_elsewhere
+from hudictl.storage.open import is_hdfs as is_hdfs
+from hudictl.storage.open import open_storage as open_storage
+from hudictl.storage.open import without_name_node as without_name_node

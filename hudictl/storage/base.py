@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 
@@ -40,8 +40,23 @@ class DeleteOutcome:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """``source``: where they are, never what they are; empty: there are none, and ``advice`` says what to do.
+    ``facts``: as the region."""
+
+    source: str
+    facts: tuple[str, ...] = ()
+    advice: str = ""
+
+
 class Storage(Protocol):
-    """All methods raise StorageFailed, in addition to the errors that they name."""
+    """All methods raise StorageFailed, in addition to the errors that they name. Those with a result here are the same
+    for most stores."""
+
+    delete_batch: ClassVar[int] = 100
+    """Paths that one call of ``delete`` is best given: what the store takes in one request; else few, so that several
+    calls share the work."""
 
     @property
     def uri(self) -> str:
@@ -55,25 +70,17 @@ class Storage(Protocol):
 
     def require_writable(self) -> None:
         """Raises Unsupported: hudictl cannot change files of this store safely."""
+        return None
 
     def behind_link(self, folder: str) -> bool:
         """Whether a folder's path has a symbolic link below the base path."""
+        return False
 
     def absolute(self, path: str) -> str:
         """The path as Hudi's plans name it: on local files without scheme, elsewhere a URI."""
 
     def list(self, folder: str) -> list[FileStatus]:
         """The entries of a folder, sorted by name. Raises FileNotFoundError."""
-
-    @property
-    def files_in_one_listing(self) -> int:
-        """How many files one request of ``files_between`` lists; 0 where the store lists single folders only."""
-
-    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
-        """The files of a range of folders, and of all folders below them, by their paths, in the order of keys: from
-        one folder to another, both included, and what lies between. A path with a slash at its end is a folder's own.
-        Not where ``files_in_one_listing`` is 0.
-        """
 
     def stat(self, path: str) -> FileStatus | None:
         """One file; None where there is none, also where a folder has the name."""
@@ -93,26 +100,9 @@ class Storage(Protocol):
         Raises FileExistsError; OutcomeUnknown, a StorageFailed: the reply was lost, and the file cannot be read.
         """
 
-    def append(self, path: str, start: int, body: bytes) -> bool:
-        """Appends to a file of a known size; readers may see a part of it meanwhile. False, and nothing was done: the
-        store does not append (only HDFS does), or another program has the file open.
-
-        Raises FileNotFoundError; Conflict: the file has another size; OutcomeUnknown: a part may have been appended.
-        """
-
-    @property
-    def has_leases(self) -> bool:
-        """Whether the store knows which files a program has open for writing."""
-
-    def end_writing(self, path: str) -> None:
-        """Closes a file that a program has left open and that shows no activity for a minute, as the store itself does
-        later. Nothing to do for a closed file, and where there are no leases.
-
-        Raises FileNotFoundError; Conflict: a living program has it open, or it cannot be closed yet.
-        """
-
     def keeps_deleted(self) -> str | None:
         """What keeps the files that are deleted here, as a sentence; None where nothing is known to."""
+        return None
 
     def replace(self, path: str, body: bytes) -> None:
         """Replaces a file: readers see the old or the new bytes, never a mix. Raises OutcomeUnknown."""
@@ -123,23 +113,13 @@ class Storage(Protocol):
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         """Deletes files; an absent one is no error. Durable after ``sync`` of their folders."""
 
-    @property
-    def delete_batch(self) -> int:
-        """Paths that one call of ``delete`` is best given: what the store takes in one request; else few, so that
-        several calls share the work."""
-
     def sync(self, folder: str) -> None:
-        """Makes the changes in a folder durable. Raises FileNotFoundError on some stores."""
+        """Makes the changes in a folder durable, unless they are. Raises FileNotFoundError on some stores."""
+        return None
 
     def move(self, source: str, target: str) -> bool:
         """Renames a folder or file in one step; False if there is no source, or the store cannot (object stores)."""
-
-    def alone(self, folder: str, *, wait: bool) -> AbstractContextManager[bool]:
-        """An exclusive section for a folder: waits for other processes in it, or is False while there is one.
-
-        It ends with the process and leaves no file. It has no effect on object stores, and on file systems without such
-        locks.
-        """
+        return False
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with its content; an absent one is no error."""
@@ -151,6 +131,51 @@ class Folders(Protocol):
 
     def remove_empty(self, folder: str) -> None:
         """Removes a folder, unless there is something in it. Raises StorageFailed."""
+
+
+@runtime_checkable
+class KeyOrder(Protocol):
+    """A storage that can list its files in the order of keys, folders or not: S3."""
+
+    @property
+    def files_in_one_listing(self) -> int:
+        """How many files one request of ``files_between`` lists; 0 where a bucket cannot."""
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        """The files of a range of folders, and of all folders below them, by their paths, in the order of keys: from
+        one folder to another, both included, and what lies between. A path with a slash at its end is a folder's own.
+        Not where ``files_in_one_listing`` is 0.
+        """
+
+
+@runtime_checkable
+class Leases(Storage, Protocol):
+    """A storage that knows which files a program has open for writing, and appends to the others: HDFS."""
+
+    def append(self, path: str, start: int, body: bytes) -> bool:
+        """Appends to a file of a known size; readers may see a part of it meanwhile. False, and nothing was done:
+        another program has the file open.
+
+        Raises FileNotFoundError; Conflict: the file has another size; OutcomeUnknown: a part may have been appended.
+        """
+
+    def end_writing(self, path: str) -> None:
+        """Closes a file that a program has left open and that shows no activity for a minute, as the store itself does
+        later. Nothing to do for a closed file.
+
+        Raises FileNotFoundError; Conflict: a living program has it open, or it cannot be closed yet.
+        """
+
+
+@runtime_checkable
+class Exclusive(Protocol):
+    """A storage with locks between processes: local files."""
+
+    def alone(self, folder: str, *, wait: bool) -> AbstractContextManager[bool]:
+        """An exclusive section for a folder: waits for other processes in it, or is False while there is one.
+
+        It ends with the process and leaves no file. It has no effect on file systems without such locks.
+        """
 
 
 def inside(path: str) -> str:
@@ -203,13 +228,18 @@ def read_whole(storage: Storage, path: str, most_bytes: int) -> bytes:
     found = storage.stat(path)
     if found is None:
         raise FileNotFoundError(path)
-    if found.size > most_bytes:
+    refuse_larger(path, found.size, most_bytes)
+    return storage.read(path, 0, found.size)
+
+
+def refuse_larger(path: str, size: int, most_bytes: int) -> None:
+    """Raises StorageFailed: a file has more bytes than hudictl reads of one of its kind."""
+    if size > most_bytes:
         raise StorageFailed(
-            f"{path} has {found.size:,} bytes: of such a file hudictl reads at most {most_bytes:,}",
+            f"{path} has {size:,} bytes: of such a file hudictl reads at most {most_bytes:,}",
             hint="look at what it is, and move it away",
             path=path,
         )
-    return storage.read(path, 0, found.size)
 
 
 def delete_all(storage: Storage, paths: Sequence[str]) -> None:
@@ -227,7 +257,7 @@ class Ended:
     error: str | None = None
 
 
-def end_writing(files: tuple[Storage, Sequence[str]]) -> list[Ended]:
+def end_writing(files: tuple[Leases, Sequence[str]]) -> list[Ended]:
     """Closes files that a dead program has left open. For executors."""
     storage, paths = files
     ended = []

@@ -37,6 +37,12 @@ def read_configuration(names: Sequence[str] = _FILES) -> dict[str, str]:
     return {key: _resolved(value, settings) for key, value in settings.items()}
 
 
+def asks_kerberos(options: Mapping[str, str]) -> bool:
+    """Whether an HDFS asks for a ticket. Raises StorageFailed: Hadoop's settings cannot be read."""
+    asked = options.get("kerberos", "").lower()
+    return asked == "true" if asked else read_configuration().get("hadoop.security.authentication") == "kerberos"
+
+
 def place_of(uri: str, settings: Mapping[str, str], asked: str = "") -> HdfsPath:
     """The place of a URI of ``hdfs:``, ``webhdfs:`` or ``swebhdfs:``.
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
-from hudictl.storage.base import DeleteOutcome, FileStatus, inside
-from hudictl.storage.hadoop_conf import ADDRESS_OPTION, place_of, read_configuration
+from hudictl.storage.base import Credentials, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.hadoop_conf import ADDRESS_OPTION, asks_kerberos, place_of, read_configuration
 from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
 _OPTIONS = (ADDRESS_OPTION, "user", "kerberos", "verify")
@@ -35,7 +35,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True)
-class HdfsStorage:
+class HdfsStorage(Storage):
     """A folder of an HDFS: ``root`` is its path there, ``top`` the URI of the file system, ``scratch`` the path of a
     folder for temporary files: after a crash they remain only there. It is ``ready`` once it was seen: nobody deletes
     it."""
@@ -45,6 +45,42 @@ class HdfsStorage:
     scratch: str
     client: WebHdfs = field(repr=False)
     ready: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    @staticmethod
+    def open(uri: str, scratch: str, options: Mapping[str, str], _single_operator: bool) -> "HdfsStorage":
+        """Raises UsageError: the URI or an option; StorageFailed: settings, or no ticket; Unsupported: no package."""
+        unknown = sorted(set(options) - set(_OPTIONS))
+        if unknown:
+            raise UsageError(f"--storage-option {unknown[0]}: unknown on HDFS", hint=f"known: {', '.join(_OPTIONS)}")
+        settings = read_configuration()
+        place = place_of(uri, settings, options.get(ADDRESS_OPTION, ""))
+        verify = options.get("verify", "true")
+        identity = Identity(
+            options.get("user") or os.environ.get("HADOOP_USER_NAME") or _this_user(),
+            options.get("kerberos", settings.get("hadoop.security.authentication", "")) in ("kerberos", "true"),
+            {"true": True, "false": False}.get(verify, verify),
+        )
+        client = WebHdfs(place.addresses, identity)
+        with _errors("open", uri):
+            client.login()
+        return HdfsStorage(place.top, place.path, f"{place.path}/{scratch}", client)
+
+    @staticmethod
+    def credentials(options: Mapping[str, str]) -> Credentials:
+        """The ticket, or a name. Raises ImportError; StorageFailed: Hadoop's settings cannot be read."""
+        folder = os.environ.get("HADOOP_CONF_DIR", "")
+        facts = (f"HADOOP_CONF_DIR {folder}" if folder else "HADOOP_CONF_DIR is not set",)
+        if not asks_kerberos(options):
+            user = options.get("user") or os.environ.get("HADOOP_USER_NAME")
+            return Credentials(f"no Kerberos: the user's name{f' {user}' if user else ''}", facts)
+        import gssapi
+        from gssapi.raw.misc import GSSError
+
+        try:
+            found = gssapi.Credentials(usage="initiate")
+            return Credentials(f"the ticket of {found.name}, valid for {int(found.lifetime) // 60} min", facts)
+        except GSSError:
+            return Credentials("", facts, "get a ticket with kinit")
 
     @property
     def uri(self) -> str:
@@ -56,12 +92,6 @@ class HdfsStorage:
     def above(self) -> "HdfsStorage | None":
         return replace(self, root=self.root.rpartition("/")[0]) if self.root else None
 
-    def require_writable(self) -> None:
-        return None
-
-    def behind_link(self, folder: str) -> bool:
-        return False
-
     def absolute(self, path: str) -> str:
         # Without the name node: writers may call it by its host, by its name service, or not at all.
         return f"{self.root}/{inside(path)}" if path else self.root
@@ -72,13 +102,6 @@ class HdfsStorage:
         if any(not entry["pathSuffix"] for entry in found):
             raise FileNotFoundError(f"{folder} is a file")
         return sorted(_of(entry["pathSuffix"], entry) for entry in found)
-
-    @property
-    def files_in_one_listing(self) -> int:
-        return 0
-
-    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
-        raise NotImplementedError
 
     def stat(self, path: str) -> FileStatus | None:
         with _errors("get the status of", path):
@@ -135,10 +158,6 @@ class HdfsStorage:
                 ) from error
             return True
 
-    @property
-    def has_leases(self) -> bool:
-        return True
-
     def end_writing(self, path: str) -> None:
         target = self._path(path)
         with _errors("close", path):
@@ -184,9 +203,6 @@ class HdfsStorage:
             now_ms = int(time.time() * 1000)
             self.client.ask("PUT", "SETTIMES", self._path(path), modificationtime=now_ms, accesstime=-1)
 
-    def sync(self, folder: str) -> None:
-        """A change that the name node has confirmed is in its journal."""
-
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         outcomes: list[DeleteOutcome] = []
         failure: str | None = None
@@ -202,10 +218,6 @@ class HdfsStorage:
                     reason = failure = str(error)
             outcomes.append(DeleteOutcome(path, reason))
         return outcomes
-
-    @property
-    def delete_batch(self) -> int:
-        return 100
 
     def move(self, source: str, target: str) -> bool:
         with _errors("move", source):
@@ -227,10 +239,6 @@ class HdfsStorage:
             if failure is not None:
                 raise failure
             return False
-
-    @contextmanager
-    def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
-        yield True
 
     def delete_folder(self, folder: str) -> None:
         with _errors("delete", folder), suppress(FileNotFoundError):
@@ -373,25 +381,6 @@ class HdfsStorage:
             raise
         self._drop(old)
         return replaced
-
-
-def open_hdfs(uri: str, scratch: str, options: Mapping[str, str]) -> HdfsStorage:
-    """Raises UsageError: the URI or an option; StorageFailed: the settings, or no ticket; Unsupported: no package."""
-    unknown = sorted(set(options) - set(_OPTIONS))
-    if unknown:
-        raise UsageError(f"--storage-option {unknown[0]}: unknown on HDFS", hint=f"known: {', '.join(_OPTIONS)}")
-    settings = read_configuration()
-    place = place_of(uri, settings, options.get(ADDRESS_OPTION, ""))
-    verify = options.get("verify", "true")
-    identity = Identity(
-        options.get("user") or os.environ.get("HADOOP_USER_NAME") or _this_user(),
-        options.get("kerberos", settings.get("hadoop.security.authentication", "")) in ("kerberos", "true"),
-        {"true": True, "false": False}.get(verify, verify),
-    )
-    client = WebHdfs(place.addresses, identity)
-    with _errors("open", uri):
-        client.login()
-    return HdfsStorage(place.top, place.path, f"{place.path}/{scratch}", client)
 
 
 def _this_user() -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from hudictl.errors import StorageFailed
-from hudictl.storage.base import ODD, DeleteOutcome, FileStatus, inside
+from hudictl.storage.base import ODD, DeleteOutcome, FileStatus, Storage, inside
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _DEEPEST = 100
 
 
 @dataclass(frozen=True)
-class LocalStorage:
+class LocalStorage(Storage):
     """A folder of the local file system: ``inner`` below the base ``root``, or the base itself.
 
     Hadoop's local file system keeps a checksum ``.<name>.crc`` beside a file, and fails if the two do not match. So the
@@ -55,9 +55,6 @@ class LocalStorage:
             return replace(self, inner=os.path.dirname(self.inner))
         folder = os.path.dirname(self.root)
         return None if folder == self.root else LocalStorage(folder, self.scratch)
-
-    def require_writable(self) -> None:
-        return None
 
     def behind_link(self, folder: str) -> bool:
         path = self.root
@@ -92,13 +89,6 @@ class LocalStorage:
                 found.append(FileStatus(entry.name, stat.S_ISDIR(mode), size, modified_ms))
         return sorted(found)
 
-    @property
-    def files_in_one_listing(self) -> int:
-        return 0
-
-    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
-        raise NotImplementedError
-
     def stat(self, path: str) -> FileStatus | None:
         found = self._status(path)
         return None if found is None or stat.S_ISDIR(found.st_mode) else _from_stat(os.path.basename(path), found)
@@ -130,19 +120,6 @@ class LocalStorage:
                     _unlink(temporary, scratch)
             _sync(folder)
 
-    def append(self, path: str, start: int, body: bytes) -> bool:
-        return False
-
-    @property
-    def has_leases(self) -> bool:
-        return False
-
-    def end_writing(self, path: str) -> None:
-        """Nothing is open."""
-
-    def keeps_deleted(self) -> str | None:
-        return None
-
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         with _errors("replace", path), self._place(path, make=True) as (folder, name):
@@ -169,10 +146,6 @@ class LocalStorage:
         for folder, group in groupby(map(inside, paths), os.path.dirname):
             outcomes += self._delete_in(folder, [*group])
         return outcomes
-
-    @property
-    def delete_batch(self) -> int:
-        return 100
 
     def _delete_in(self, folder: str, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         try:

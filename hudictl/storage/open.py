@@ -3,25 +3,35 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from hudictl.errors import UsageError
 from hudictl.secrets import has_password
-from hudictl.storage.base import Storage
+from hudictl.storage.base import Credentials, Storage
 from hudictl.storage.local import LocalStorage
 
-HDFS = ("hdfs", "webhdfs", "swebhdfs")
-"""The schemes of one kind of store: its paths are the same by each name of its name node."""
+if TYPE_CHECKING:
+    from hudictl.storage.hdfs import HdfsStorage
+    from hudictl.storage.remote import RemoteStorage
+
+HDFS, S3 = ("hdfs", "webhdfs", "swebhdfs"), ("s3", "s3a", "s3n")
+GCS, AZURE = ("gs", "gcs"), ("abfs", "abfss", "az")
+_KINDS = {scheme: schemes[0] for schemes in (("file",), HDFS, S3, GCS, AZURE) for scheme in schemes}
+"""Of stores, by the schemes of each."""
 _NAME_NODE = re.compile(rf"^(({'|'.join(HDFS)}):)?(//[^/]*)?")
-_KINDS = {
-    **{"file": "file", **dict.fromkeys(HDFS, "hdfs"), **dict.fromkeys(("s3", "s3a", "s3n"), "s3")},
-    **dict.fromkeys(("gs", "gcs"), "gs"),
-}
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
+def kind_of(uri: str) -> str:
+    """The kind of store of a URI: the first of its schemes, ``file``, ``hdfs``, ``s3``, ``gs``, ``abfs``, or another
+    scheme itself; "" for a path alone."""
+    scheme, separator, _ = uri.partition(":")
+    return _KINDS.get(scheme, scheme) if separator else ""
+
+
 def is_hdfs(uri: str) -> bool:
-    """Whether a URI is one of HDFS."""
-    return uri.partition(":")[0] in HDFS
+    """Whether a URI is one of HDFS: its paths are the same by each name of its name node."""
+    return kind_of(uri) == "hdfs"
 
 
 def without_name_node(uri: str) -> str:
@@ -32,13 +42,13 @@ def without_name_node(uri: str) -> str:
 def elsewhere(uri: str, base: str) -> bool:
     """Whether a URI, or a path of a default file system, is surely another folder than a table's base path: one store
     can have several schemes and names, and any store can be mounted as local files."""
-    scheme = base.partition(":")[0]
-    if uri.startswith("/") and _KINDS.get(scheme) in ("file", "hdfs"):
-        uri = f"{scheme}:{uri}"
-    kinds = [_KINDS.get(one.partition(":")[0]) for one in (uri, base)]
-    if None in kinds or (kinds[0] != kinds[1] and "file" in kinds):
+    if uri.startswith("/") and kind_of(base) in ("file", "hdfs"):
+        uri = f"{kind_of(base)}:{uri}"
+    kinds = {kind_of(uri), kind_of(base)}
+    # Of Azure a container has two names, with its account and without.
+    if not kinds <= {"file", "hdfs", "s3", "gs"} or (len(kinds) > 1 and "file" in kinds):
         return False
-    return kinds[0] != kinds[1] or _place(uri) != _place(base)
+    return len(kinds) > 1 or _place(uri) != _place(base)
 
 
 def first_elsewhere(uris: Iterable[str], base: str) -> str:
@@ -47,10 +57,8 @@ def first_elsewhere(uris: Iterable[str], base: str) -> str:
 
 
 def _place(uri: str) -> str:
-    path = uri.partition(":")[2]
-    if uri.startswith("file:"):
-        return os.path.realpath("/" + path.lstrip("/"))
-    return (without_name_node(uri) if is_hdfs(uri) else path).strip("/")
+    path = (without_name_node(uri) if is_hdfs(uri) else uri.partition(":")[2]).strip("/")
+    return os.path.realpath(f"/{path}") if kind_of(uri) == "file" else path
 
 
 def open_storage(
@@ -85,11 +93,42 @@ def open_storage(
             "the table's URI has a user and a password",
             hint="give them as the store's options, for S3 --storage-option key=... and secret=..., or in a profile",
         )
-    # Imported here: their libraries cost more than a whole timeline on local files.
-    if is_hdfs(uri):
-        from hudictl.storage.hdfs import open_hdfs
+    return _store_of(uri).open(uri, scratch, options or {}, single_operator)
 
-        return open_hdfs(uri, scratch, options or {})
-    from hudictl.storage.remote import open_remote
 
-    return open_remote(uri, options or {}, single_operator)
+def find_credentials(uri: str, options: Mapping[str, str]) -> Credentials | None:
+    """The credentials that the driver for a URI's store would find, and where, never what they are; None where it needs
+    none, or which it needs is not known.
+
+    Args:
+        options: fsspec's, which win over the environment.
+
+    Raises:
+        ImportError: the driver's libraries are not installed. StorageFailed: Hadoop's settings cannot be read.
+        Whatever these libraries raise.
+    """
+    return None if kind_of(uri) in ("file", "") else _store_of(uri).credentials(options)
+
+
+def _store_of(uri: str) -> "type[HdfsStorage | RemoteStorage]":
+    """Any but local files. Imported here: the libraries cost more than a whole timeline on local files."""
+    match kind_of(uri):
+        case "hdfs":
+            from hudictl.storage.hdfs import HdfsStorage
+
+            return HdfsStorage
+        case "s3":
+            from hudictl.storage.s3 import S3Storage
+
+            return S3Storage
+        case "gs":
+            from hudictl.storage.gcs import GcsStorage
+
+            return GcsStorage
+        case "abfs":
+            from hudictl.storage.azure import AzureStorage
+
+            return AzureStorage
+    from hudictl.storage.remote import RemoteStorage
+
+    return RemoteStorage

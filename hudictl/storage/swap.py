@@ -4,18 +4,14 @@ Each store has its own condition: S3 and Azure compare ETags, Google Cloud Stora
 for fsspec have no such call, so the requests go through the client of each (s3fs 2026.9, gcsfs 2026.10, adlfs 2026.8).
 """
 
-import asyncio
-import json
-from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import quote
+from typing import Protocol, runtime_checkable
 
 from hudictl.errors import OutcomeUnknown, StorageFailed
-from hudictl.storage.base import Storage
-from hudictl.storage.remote import RemoteStorage
+from hudictl.storage.remote import words
 
-Answer = TypeVar("Answer")
+LOCK_BYTES = 64 * 1024
+"""A lock that has more is none, and is not read."""
 _CHANGED = 412
 _LATER = frozenset({408, 409, 429})
 """Answers after which the same request may succeed, beside those from 500 on."""
@@ -31,32 +27,32 @@ class Versioned:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """How one store reads with the version, and puts under the condition; a ``version`` of None: no object exists."""
+@runtime_checkable
+class Swapping(Protocol):
+    """A storage with such a condition: S3, Google Cloud Storage and Azure. Both raise whatever its driver raises."""
 
-    read: Callable[[Any, str], Coroutine[Any, Any, Versioned]]
-    put: Callable[[Any, str, bytes, str | None], Coroutine[Any, Any, str]]
+    def read_version(self, path: str) -> Versioned:
+        """An object with its version. Raises StorageFailed: it has more bytes than a lock."""
 
-
-def can_swap(storage: Storage) -> bool:
-    """Whether the store has such a condition: S3, Google Cloud Storage and Azure have."""
-    return isinstance(storage, RemoteStorage) and _scheme(storage) in _STORES
+    def put_version(self, path: str, body: bytes, version: str | None) -> str:
+        """Replaces a version; None: no object exists. Returns the new version."""
 
 
-def read_version(storage: Storage, path: str) -> Versioned | None:
+def read_version(storage: Swapping, path: str) -> Versioned | None:
     """An object with its version; None where there is none. Raises StorageFailed."""
     try:
-        return _ask(storage, path, lambda store, files, name: store.read(files, name))
+        return storage.read_version(path)
     except FileNotFoundError:
         return None
+    except StorageFailed:
+        raise
     except Exception as error:  # each driver has exceptions of its own
         if _status(error) == 404:
             return None
         raise _failed("read", path, error) from error
 
 
-def swap(storage: Storage, path: str, body: bytes, version: str | None) -> str | None:
+def swap(storage: Swapping, path: str, body: bytes, version: str | None) -> str | None:
     """Replaces one version of an object, or creates the object where ``version`` is None. The body must be unique: it
     tells this write from another's after a lost reply.
 
@@ -68,7 +64,7 @@ def swap(storage: Storage, path: str, body: bytes, version: str | None) -> str |
         StorageFailed: the store refuses.
     """
     try:
-        return _ask(storage, path, lambda store, files, name: store.put(files, name, body, version))
+        return storage.put_version(path, body, version)
     except Exception as error:  # each driver has exceptions of its own
         status = _status(error)
         if version is not None and isinstance(error, FileNotFoundError):
@@ -83,79 +79,10 @@ def swap(storage: Storage, path: str, body: bytes, version: str | None) -> str |
         if status == _CHANGED or isinstance(error, FileExistsError):
             return None
         raise OutcomeUnknown(
-            f"it is not known whether {path} was written: {_words(error)}",
+            f"it is not known whether {path} was written: {words(error)}",
             hint="the store may answer a later try",
             path=path,
         ) from error
-
-
-def _ask(storage: Storage, path: str, call: Callable[[_Store, Any, str], Coroutine[Any, Any, Answer]]) -> Answer:
-    """One request, in the event loop of the driver."""
-    assert isinstance(storage, RemoteStorage)
-    files = storage.filesystem
-    request = call(_STORES[_scheme(storage)], files, f"{storage.root}/{path}")
-    return asyncio.run_coroutine_threadsafe(request, files.loop).result()
-
-
-async def _read_s3(files: Any, name: str) -> Versioned:
-    bucket, key, _ = files.split_path(name)
-    answer = await files._call_s3("get_object", Bucket=bucket, Key=key)
-    async with answer["Body"] as body:
-        return Versioned(await body.read(), answer["ETag"])
-
-
-async def _put_s3(files: Any, name: str, body: bytes, version: str | None) -> str:
-    bucket, key, _ = files.split_path(name)
-    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
-    answer = await files._call_s3("put_object", Bucket=bucket, Key=key, Body=body, **condition)
-    return str(answer["ETag"])
-
-
-async def _read_gcs(files: Any, name: str) -> Versioned:
-    bucket, key, _ = files.split_path(name)
-    headers, body = await files._call("GET", f"b/{quote(bucket)}/o/{quote(key, safe='')}", alt="media")
-    return Versioned(bytes(body), headers["X-Goog-Generation"])
-
-
-async def _put_gcs(files: Any, name: str, body: bytes, version: str | None) -> str:
-    bucket, key, _ = files.split_path(name)
-    url = f"{files._location}/upload/storage/v1/b/{quote(bucket)}/o"
-    condition = {"uploadType": "media", "name": key, "ifGenerationMatch": version or "0"}
-    _, answer = await files._call("POST", url, data=body, headers={"Content-Type": "application/json"}, **condition)
-    return str(json.loads(answer)["generation"])
-
-
-async def _read_azure(files: Any, name: str) -> Versioned:
-    container, blob, _ = files.split_path(name)
-    async with files.service_client.get_blob_client(container=container, blob=blob) as client:
-        answer = await client.download_blob()
-        return Versioned(await answer.readall(), answer.properties.etag)
-
-
-async def _put_azure(files: Any, name: str, body: bytes, version: str | None) -> str:
-    from azure.core import MatchConditions
-
-    container, blob, _ = files.split_path(name)
-    condition: dict[str, Any] = {"overwrite": False}
-    if version is not None:
-        condition = {"overwrite": True, "etag": version, "match_condition": MatchConditions.IfNotModified}
-    async with files.service_client.get_blob_client(container=container, blob=blob) as client:
-        answer = await client.upload_blob(body, **condition)
-        return str(answer["etag"])
-
-
-_S3 = _Store(_read_s3, _put_s3)
-_GCS = _Store(_read_gcs, _put_gcs)
-_AZURE = _Store(_read_azure, _put_azure)
-_STORES: Mapping[str, _Store] = {
-    **dict.fromkeys(("s3", "s3a", "s3n"), _S3),
-    **dict.fromkeys(("gs", "gcs"), _GCS),
-    **dict.fromkeys(("abfs", "abfss", "az"), _AZURE),
-}
-
-
-def _scheme(storage: RemoteStorage) -> str:
-    return storage.uri.partition("://")[0]
 
 
 def _status(error: BaseException) -> int | None:
@@ -172,8 +99,4 @@ def _status(error: BaseException) -> int | None:
 
 
 def _failed(verb: str, path: str, error: Exception) -> StorageFailed:
-    return StorageFailed(f"cannot {verb} {path}: {_words(error)}", hint="fix the cause, then try again", path=path)
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return StorageFailed(f"cannot {verb} {path}: {words(error)}", hint="fix the cause, then try again", path=path)

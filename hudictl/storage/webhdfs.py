@@ -29,6 +29,8 @@ _FAILOVER_PAUSES_S = (0.5, 1, 2, 4, 8, 15)
 _DATA_NODES = 3
 """How many that do not answer are passed over, at most."""
 _CONNECTIONS = 64
+_MOST_BYTES = 2**31 - 1
+"""Of an answer: HDFS lets a folder have a million entries of less than 1 KiB each; of a file no more is read."""
 _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetryOnActiveException"})
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
 UNAUTHENTICATED = "Unauthenticated"
@@ -96,9 +98,9 @@ class WebHdfs:
 
         Raises RemoteError, NoAnswer. If the first answer was lost, a change may have been made before.
         """
-        answer = self._call(method, op, path, None, parameters)
+        _, body = self._call(method, op, path, None, parameters)
         try:
-            return json.loads(answer.content) if answer.content else None
+            return json.loads(body) if body else None
         except ValueError as error:
             raise NoAnswer(f"{self._active} does not answer as WebHDFS does: not in JSON") from error
 
@@ -106,14 +108,14 @@ class WebHdfs:
         """A file's bytes. Raises RemoteError, NoAnswer."""
         parameters = {"offset": start, **({} if length is None else {"length": length})}
         for _ in range(2):
-            answer = self._call("GET", "OPEN", path, b"", parameters)
-            if not answer.url.startswith(tuple(f"{address}{_ROOT}/" for address in self.addresses)):
-                return answer.content
+            url, body = self._call("GET", "OPEN", path, b"", parameters)
+            if not url.startswith(tuple(f"{address}{_ROOT}/" for address in self.addresses)):
+                return body
             # HttpFS, which answers with nothing, and no error, where no data node has the file.
             left: int = self.ask("GET", "GETFILESTATUS", path)["FileStatus"]["length"] - start
-            if len(answer.content) >= (left if length is None else min(left, length)):
-                return answer.content
-        raise NoAnswer(f"HttpFS has sent {len(answer.content)} bytes of {left} that follow byte {start}")
+            if len(body) >= (left if length is None else min(left, length)):
+                return body
+        raise NoAnswer(f"HttpFS has sent {len(body)} bytes of {left} that follow byte {start}")
 
     def write(self, method: str, op: str, path: str, body: bytes, *, once: bool = False, **parameters: object) -> None:
         """Sends bytes to a data node; the file is closed then. Raises RemoteError, NoAnswer.
@@ -130,9 +132,9 @@ class WebHdfs:
         body: bytes | None,
         parameters: Mapping[str, object],
         data_nodes: int = _DATA_NODES,
-    ) -> requests.Response:
-        """With a body, also an empty one, a data node answers, or HttpFS itself. As many ``data_nodes`` as do not
-        answer are passed over."""
+    ) -> tuple[str, bytes]:
+        """The URL that has answered, and the bytes. With a body, also an empty one, a data node answers, or HttpFS
+        itself. As many ``data_nodes`` as do not answer are passed over."""
         _log.debug("%s %s", op.lower(), path)
         several = len(self.addresses) > 1
         pauses = iter((*[0.0] * (len(self.addresses) - 1), *(_FAILOVER_PAUSES_S if several else _PAUSES_S)))
@@ -141,11 +143,11 @@ class WebHdfs:
             address = self._active
             url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
             try:
-                answer = self._answer(method, url)
+                answer, received = self._answer(method, url)
                 where = answer.headers.get("Location")
                 if where is None:
-                    return answer
-                return self._transfer(method, where, body or b"", passed_over)
+                    return answer.url, received
+                return where, self._transfer(method, where, body or b"", passed_over)
             except RemoteError as error:
                 if error.name not in _ELSEWHERE:
                     raise
@@ -165,9 +167,9 @@ class WebHdfs:
             self._active = self.addresses[(self.addresses.index(address) + 1) % len(self.addresses)]
             time.sleep(pause)
 
-    def _transfer(self, method: str, where: str, body: bytes, passed_over: list[str]) -> requests.Response:
+    def _transfer(self, method: str, where: str, body: bytes, passed_over: list[str]) -> bytes:
         try:
-            return self._answer(method, where, body)
+            return self._answer(method, where, body)[1]
         except RemoteError:
             raise
         except requests.RequestException as error:
@@ -175,12 +177,14 @@ class WebHdfs:
             passed_over.append(host)
             raise _DataNodeLost(f"data node {host}: {_words(error)}") from error
 
-    def _answer(self, method: str, url: str, body: bytes | None = None) -> requests.Response:
-        """One request. Raises RemoteError; RequestException: no answer, or a part of it."""
+    def _answer(self, method: str, url: str, body: bytes | None = None) -> tuple[requests.Response, bytes]:
+        """One request. Raises RemoteError; RequestException: no answer, or a part of it; NoAnswer: a longer one."""
         headers = {} if body is None else {"Content-Type": "application/octet-stream"}
         session = self._connected()
         if session.auth is not None:
-            answer = session.request(method, url, headers=headers, data=body, timeout=_TIMEOUT_S, allow_redirects=False)
+            answer = session.request(
+                method, url, headers=headers, data=body, timeout=_TIMEOUT_S, allow_redirects=False, stream=True
+            )
         else:
             # What a session adds takes half of the time: cookies, passwords in ~/.netrc, proxies.
             request = requests.PreparedRequest()
@@ -188,14 +192,17 @@ class WebHdfs:
             request.url = url
             request.prepare_headers(headers)
             request.prepare_body(body if method != "GET" else None, None)
-            answer = session.get_adapter(url).send(request, timeout=_TIMEOUT_S, verify=self.identity.verify)
+            answer = session.get_adapter(url).send(
+                request, stream=True, timeout=_TIMEOUT_S, verify=self.identity.verify
+            )
+        received = _received(answer)
         if answer.status_code >= 400:
-            raise _remote_error(answer)
-        received, length = len(answer.content), answer.headers.get("Content-Length")
-        if length is not None and int(length) != received:
+            raise _remote_error(answer, received)
+        length = answer.headers.get("Content-Length")
+        if length is not None and int(length) != len(received):
             # An older urllib3 does not notice that the connection broke.
-            raise requests.ConnectionError(f"{received} of {length} bytes were received")
-        return answer
+            raise requests.ConnectionError(f"{len(received)} of {length} bytes were received")
+        return answer, received
 
     def _query(self, op: str, parameters: Mapping[str, object], passed_over: list[str]) -> str:
         if self._token:
@@ -220,6 +227,17 @@ class _DataNodeLost(Exception):
     pass
 
 
+def _received(answer: requests.Response) -> bytes:
+    """The bytes of an answer. Raises NoAnswer: there are too many; RequestException: the connection broke."""
+    received = bytearray()
+    with answer:
+        for part in answer.iter_content(64 * 1024):
+            received += part
+            if len(received) > _MOST_BYTES:
+                raise NoAnswer(f"{urlsplit(answer.url).netloc} sends more than {_MOST_BYTES:,} bytes")
+    return bytes(received)
+
+
 @contextmanager
 def _ticket(session: requests.Session) -> Iterator[None]:
     """Requests that Kerberos' ticket cache vouches for. Raises Unsupported: the package is missing."""
@@ -234,9 +252,9 @@ def _ticket(session: requests.Session) -> Iterator[None]:
         session.auth = None
 
 
-def _remote_error(answer: requests.Response) -> RemoteError:
+def _remote_error(answer: requests.Response, body: bytes) -> RemoteError:
     try:
-        told = json.loads(answer.content)["RemoteException"]
+        told = json.loads(body)["RemoteException"]
         name, message = str(told["exception"]), str(told.get("message") or told["exception"])
     except (ValueError, KeyError, TypeError):
         name = UNAUTHENTICATED if answer.status_code == 401 else "HTTP"

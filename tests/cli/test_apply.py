@@ -110,6 +110,12 @@ def test_from_standard_input(unpack: Unpack, tell: Tell, monkeypatch: pytest.Mon
     assert copy.commits[-1] == target
 
 
+def test_what_does_not_end_is_no_plan(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hudictl.cli.commands.apply.PLAN_BYTES", 10_000_000)
+    said = tell("apply", "/dev/zero")
+    assert (said.code, "/dev/zero is not a plan: it has more than 10,000,000 bytes" in said.err) == (14, True)
+
+
 @VERSIONS
 def test_a_savepoint_is_created_as_it_was_saved(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_part")

@@ -1,7 +1,7 @@
 """A restore on S3 (moto's) that dies: readers never see a half, and the same command finishes it as on local files."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +16,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Monitor, Silent
 from hudictl.storage.remote import RemoteStorage
+from hudictl.storage.s3 import S3Storage
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table, open_table
 from tests.crash import reader
@@ -138,7 +139,7 @@ class Store:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        put, delete = RemoteStorage._put, RemoteStorage._delete
+        put = RemoteStorage._put
 
         def put_counted(store: RemoteStorage, verb: str, path: str, body: bytes, **mode: str) -> None:
             if self._is_now():
@@ -147,18 +148,22 @@ class Store:
                 raise Crash(path)
             put(store, verb, path, body, **mode)
 
-        def delete_counted(store: RemoteStorage, names: Sequence[str]) -> Mapping[str, str]:
-            if self._is_now():
-                # Of one call's keys, a store may have deleted some.
-                done = delete(store, names[: len(names) // 2])
-                if self.mode == "fails":
-                    return {**done, **dict.fromkeys(names[len(names) // 2 :], "injected")}
-                raise Crash(str(names))
-            return delete(store, names)
+        def counted(delete: Callable[..., Mapping[str, str]]) -> Callable[..., Mapping[str, str]]:
+            def delete_counted(store: RemoteStorage, names: Sequence[str]) -> Mapping[str, str]:
+                if self._is_now():
+                    # Of one call's keys, a store may have deleted some.
+                    done = delete(store, names[: len(names) // 2])
+                    if self.mode == "fails":
+                        return {**done, **dict.fromkeys(names[len(names) // 2 :], "injected")}
+                    raise Crash(str(names))
+                return delete(store, names)
+
+            return delete_counted
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(RemoteStorage, "_put", put_counted)
-            patch.setattr(RemoteStorage, "_delete", delete_counted)
+            for kind in (RemoteStorage, S3Storage):
+                patch.setattr(kind, "_delete", counted(kind._delete))
             yield
 
     def _is_now(self) -> bool:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.storage.credentials import Credentials, asks_kerberos, find_credentials
+from hudictl.storage.base import Credentials
+from hudictl.storage.hadoop_conf import asks_kerberos
+from hudictl.storage.open import find_credentials
 
 HUSH = "hush-hush"
 

@@ -211,6 +211,18 @@ def test_an_answer_that_was_cut(node: NameNode, monkeypatch: pytest.MonkeyPatch)
         at(node.address).read("f")
 
 
+def test_an_answer_that_is_too_long(node: NameNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more is taken into memory than there can be to say."""
+    (node.folder / "t/f").write_bytes(b"0123456789")
+    store = at(node.address)
+    monkeypatch.setattr(module, "_MOST_BYTES", 10)
+    assert store.read("f") == b"0123456789"
+    monkeypatch.setattr(module, "_MOST_BYTES", 9)
+    for call in (lambda: store.list(""), lambda: store.read("f")):
+        with pytest.raises(StorageFailed, match="sends more than 9 bytes"):
+            call()
+
+
 def test_deletions_while_nothing_answers(node: NameNode) -> None:
     """Each path has its error, and the others are not tried: each would take as long to fail."""
     node.before = always(LOST, "DELETE")

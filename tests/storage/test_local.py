@@ -338,6 +338,15 @@ def test_one_at_a_time_is_alone_in_a_folder(store: LocalStorage, base: Path) -> 
     assert list(base.iterdir()) == []
 
 
+def test_whoever_is_alone_can_work(store: LocalStorage) -> None:
+    for wait in (False, True):
+        with store.alone("", wait=wait) as alone:
+            assert alone
+            store.create("f", b"")
+            store.delete(["f"])
+        assert store.stat("f") is None
+
+
 def stay_alone(store: LocalStorage, inside: Event) -> None:
     with store.alone("", wait=True):
         inside.set()

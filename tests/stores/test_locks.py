@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import open_storage
 from hudictl.table.locks.kinds import STORAGE_LOCK, StorageLock
 from hudictl.table.locks.storage_based import LockObject
-from tests.storage.contract import SwapContract
+from tests.storage.contract import SwapContract, SwappingStorage, swapping
 from tests.stores.server import Server
 
 pytestmark = pytest.mark.stores
@@ -20,8 +20,8 @@ class TestSwaps(SwapContract):
     """One version of an object is replaced, or none."""
 
     @pytest.fixture
-    def store(self, server: Server) -> Storage:
-        return open_storage(f"{server.root}/swaps/{uuid.uuid4()}", ".tmp", server.options)
+    def store(self, server: Server) -> SwappingStorage:
+        return swapping(open_storage(f"{server.root}/swaps/{uuid.uuid4()}", ".tmp", server.options))
 
 
 @pytest.mark.short("s3-20", "gcs-20", "azure-20")
@@ -35,9 +35,8 @@ def test_two_contenders_are_never_both_inside(server: Server, turns: int) -> Non
 
     def contend(owner: str) -> int:
         nonlocal most
-        own = LockObject(
-            open_storage(base, ".tmp", server.options), StorageLock("", STORAGE_LOCK, 60_000, 6_000), owner
-        )
+        storage = swapping(open_storage(base, ".tmp", server.options))
+        own = LockObject(storage, StorageLock("", STORAGE_LOCK, 60_000, 6_000), owner)
         taken = 0
         while not done.is_set():
             if own.holder() is not None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
@@ -14,12 +14,14 @@ from hudictl.cli.to_copy import keep_given
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import heartbeat_values, lock_options, no_lock_option, single_operator_option
 from hudictl.errors import NotFound, Unreadable, UsageError
+from hudictl.formats.limits import PLAN_BYTES
 
 if TYPE_CHECKING:
     from hudictl.ops.saved_plan import SavedPlan
     from hudictl.ops.session import Kind
 
 Options = TypeVar("Options")
+_PART_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,21 @@ def _options(kind: type[Options], saved: "SavedPlan", file: str) -> Options:
 
 def _read(file: str) -> bytes:
     if file == "-":
-        return sys.stdin.buffer.read()
+        return _read_all(sys.stdin.buffer, file)
     try:
         with open(file, "rb") as stream:
-            return stream.read()
+            return _read_all(stream, file)
     except OSError as error:
         raise NotFound(f"{file}: {error.strerror}", hint="create the plan with --plan --output json > FILE") from error
+
+
+def _read_all(stream: BinaryIO, file: str) -> bytes:
+    """Raises Unreadable: it has more bytes than a plan, or does not end."""
+    parts: list[bytes] = []
+    left = PLAN_BYTES
+    while part := stream.read(_PART_BYTES):
+        left -= len(part)
+        if left < 0:
+            raise Unreadable(f"{file} is not a plan: it has more than {PLAN_BYTES:,} bytes", file=file)
+        parts.append(part)
+    return b"".join(parts)

@@ -100,7 +100,7 @@ def _purposes(common: TableOptions) -> list[str]:
     """What drivers are needed for, besides the URI's own."""
     from hudictl.reports.doctor.host import DYNAMODB, KERBEROS, METASTORE, ZOOKEEPER
     from hudictl.storage import is_hdfs
-    from hudictl.storage.credentials import asks_kerberos
+    from hudictl.storage.hadoop_conf import asks_kerberos
 
     provider = (common.locking.settings if common.locking else {}).get("hoodie.write.lock.provider", "").lower()
     words = ((ZOOKEEPER, "zookeeper"), (DYNAMODB, "dynamodb"), (METASTORE, "metastore"))

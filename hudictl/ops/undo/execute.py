@@ -11,7 +11,7 @@ from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
 from hudictl.phrases import count_of
-from hudictl.storage import Ended, Storage, delete_all, end_writing
+from hudictl.storage import Ended, Leases, Storage, delete_all, end_writing
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
@@ -79,7 +79,7 @@ def end_open_writes(session: Session, slices: Sequence[MarkedSlice], *, counted:
         StorageFailed, EngineFailed.
     """
     storage = session.table.storage
-    if not slices or not storage.has_leases:
+    if not slices or not isinstance(storage, Leases):
         return tuple(slices)
     tasks = [(storage, [data_path(entry.partition, name) for name, _ in entry.logs]) for entry in slices]
     ended = values(session.engine.map("close logs", end_writing, tasks), "close logs")

@@ -11,7 +11,7 @@ from hudictl.engine.base import Engine
 from hudictl.engine.java import java_command, java_home, java_version
 from hudictl.errors import EngineFailed
 from hudictl.reports.doctor.checkup import MISSING, OK, Checkup
-from hudictl.storage.credentials import AZURE, GCS, S3
+from hudictl.storage.open import AZURE, GCS, HDFS, S3
 
 KERBEROS, ZOOKEEPER, DYNAMODB = "HDFS with Kerberos", "ZooKeeper locks", "DynamoDB locks"
 METASTORE = "Hive metastore locks"
@@ -30,7 +30,7 @@ _DRIVERS = (
     _Driver("s3fs", "S3", S3),
     _Driver("gcsfs", "Google Cloud Storage", GCS),
     _Driver("adlfs", "Azure Blob Storage", AZURE),
-    _Driver("requests", "HDFS", ("hdfs", "webhdfs", "swebhdfs")),
+    _Driver("requests", "HDFS", HDFS),
     _Driver("requests-gssapi", KERBEROS),
     _Driver("kazoo", ZOOKEEPER),
     _Driver("boto3", DYNAMODB),

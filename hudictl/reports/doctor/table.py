@@ -7,7 +7,7 @@ from hudictl.formats.layouts import META
 from hudictl.reports.doctor.checkup import MISSING, OK, WARNING, Checkup
 from hudictl.reports.locks import LockDescription
 from hudictl.storage import Storage
-from hudictl.storage.credentials import find_credentials
+from hudictl.storage.open import find_credentials
 from hudictl.table.clock import clock_sentence, measure_clock
 from hudictl.table.probe import probe_create
 from hudictl.table.table import table_at

@@ -20,6 +20,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case
 from hudictl.state.files.savepoint_files import needed_names
 from hudictl.storage import Storage, inside
+from hudictl.storage.open import kind_of
 
 INDEX_LOST = "bootstrap-index-lost"
 SOURCE_LOST = "bootstrap-source-lost"
@@ -123,10 +124,10 @@ def _place_of(storage: Storage, uri: str) -> tuple[Storage, str] | None:
     """The nearest storage above the table in which a folder is, and its path there; None: there is none. Raises
     Unreadable: it is no such path."""
     place: Storage | None = storage
-    scheme, path = _parts(f"{uri}/")
+    kind, path = _parts(uri)
     while place is not None:
-        its_scheme, base = _parts(f"{place.uri}/")
-        if scheme == its_scheme and path.startswith(base):
+        its_kind, base = _parts(place.uri)
+        if kind == its_kind and path.startswith(base):
             below = path.removeprefix(base).rstrip("/")
             return place, inside(below) if below else ""
         place = place.above()
@@ -134,6 +135,5 @@ def _place_of(storage: Storage, uri: str) -> tuple[Storage, str] | None:
 
 
 def _parts(uri: str) -> tuple[str, str]:
-    """Two letters of the scheme (s3a is s3), and the path with the bucket or name node."""
-    scheme, _, path = uri.partition(":")
-    return scheme[:2], path.lstrip("/")
+    """The kind of store, and the path with the bucket or name node, with a slash at its end."""
+    return kind_of(uri), f"{uri}/".partition(":")[2].lstrip("/")

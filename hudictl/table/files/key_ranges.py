@@ -13,7 +13,7 @@ from math import ceil
 
 from hudictl.engine.work import AT_ONCE
 from hudictl.formats.layouts import META
-from hudictl.storage import FileStatus, Storage
+from hudictl.storage import FileStatus, KeyOrder, Storage
 from hudictl.workers import Folder, Listing, Packed, below, listing_of, pack
 
 _GAIN = 2
@@ -24,7 +24,7 @@ _GAIN = 2
 class RangeTask:
     """Folders in the order of their keys, to list with the folders below them: only those in ``within``, or all."""
 
-    storage: Storage
+    storage: KeyOrder
     folders: tuple[Folder, ...]
     within: frozenset[str] | None = None
 
@@ -39,10 +39,9 @@ def key_ranges(
         between: how many folders beside them are not.
         files_each: how many files a folder has, about.
     """
-    at_once = storage.files_in_one_listing
-    if not at_once:
+    if not isinstance(storage, KeyOrder) or not storage.files_in_one_listing:
         return []
-    requests = max(1, ceil((len(folders) + between) * max(files_each, 1) / at_once))
+    requests = max(1, ceil((len(folders) + between) * max(files_each, 1) / storage.files_in_one_listing))
     if requests * _GAIN > len(folders):
         return []
     in_order = sorted(folders, key=_first_key)

@@ -15,14 +15,14 @@ away, checked once more, and put back if it is not dead. The new lock is then cr
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
-from hudictl.storage import FileStatus, Storage, delete_all, open_storage
+from hudictl.storage import Exclusive, FileStatus, Storage, delete_all, open_storage
 from hudictl.table.locks.kinds import FileLock
 from hudictl.table.locks.release import releasing
 from hudictl.table.table import Table
@@ -70,13 +70,14 @@ class LockFile:
 
     def release(self) -> None:
         """Deletes the file, if it is this process's. Raises StorageFailed."""
-        with self.storage.alone(self._folder, wait=True):
+        with self._alone(wait=True):
             if self._is_own():
                 delete_all(self.storage, [self.path])
 
-    @property
-    def _folder(self) -> str:
-        return self.path.rpartition("/")[0]
+    def _alone(self, *, wait: bool) -> AbstractContextManager[bool]:
+        if not isinstance(self.storage, Exclusive):
+            return nullcontext(True)
+        return self.storage.alone(self.path.rpartition("/")[0], wait=wait)
 
     def _created(self) -> bool:
         try:
@@ -97,7 +98,7 @@ class LockFile:
         """The holder of the lock; None if it is free now."""
         found = self._look(self.path)
         if found is not None and self._is_dead(*found):
-            with self.storage.alone(self._folder, wait=False) as alone:
+            with self._alone(wait=False) as alone:
                 if not alone:
                     return "another hudictl that is taking or releasing it at this moment"
                 found = self._look(self.path)

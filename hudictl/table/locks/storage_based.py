@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hudictl.errors import Conflict, HudictlError, OutcomeUnknown
-from hudictl.storage import Storage
-from hudictl.storage.swap import Versioned, read_version, swap
+from hudictl.storage.swap import Swapping, Versioned, read_version, swap
 from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.kinds import STORAGE_LOCK, StorageLock
 from hudictl.table.locks.lock_files import read_storage_lock
@@ -37,7 +36,7 @@ class LockObject:
     The thread that renews it and the steps of the operation take turns.
     """
 
-    storage: Storage
+    storage: Swapping
     lock: StorageLock
     owner: str
     held: Versioned | None = None
@@ -119,6 +118,7 @@ def lock_in_storage(table: Table, lock: StorageLock, owner: Owner) -> Iterator[L
     Raises:
         StorageFailed.
     """
+    assert isinstance(table.storage, Swapping)
     own = LockObject(table.storage, lock, f"{_OURS}{owner.host}-{owner.pid}-{owner.uuid}")
     hint = "the operation is completed; writers wait for this lock until it expires"
     with releasing(own.release, hint), kept_alive(own.renew, lock.renew_ms / 1000):

@@ -11,7 +11,7 @@ from functools import partial
 from hudictl.errors import NotFound, StorageFailed, Unreadable, Unsupported
 from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.formats.log_blocks import CDC_DATA, COMMAND, Block, read_blocks, read_blocks_reverse
-from hudictl.storage import Storage
+from hudictl.storage import Leases, Storage
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 
@@ -112,7 +112,7 @@ def _last_log(target: LogTarget, sizes: Mapping[str, int], name_instant: str) ->
 
 def _appended(storage: Storage, log: StoredFile, body: bytes, max_bytes: int) -> bool:
     size = log.size or 0
-    if not 0 < size <= max_bytes:
+    if not isinstance(storage, Leases) or not 0 < size <= max_bytes:
         return False
     try:
         # Behind a torn end the last whole block would be corrupt, too: fewer than 6 bytes are ignored only at the end.

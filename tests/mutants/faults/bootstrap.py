@@ -21,8 +21,8 @@ FAULTS = (
         tests=("state/files/test_bootstrap.py::test_the_timeline_alone_tells_of_the_bootstrap",),
     ),
     Fault(BOOTSTRAP, "inside(below) if below else", "below if below else", "a path in the index leads anywhere"),
-    Fault(BOOTSTRAP, "scheme == its_scheme and ", "", "a bucket of another store counts as the table's"),
-    Fault(BOOTSTRAP, 'f"{place.uri}/"', "place.uri", "a folder beside counts as one below"),
+    Fault(BOOTSTRAP, "kind == its_kind and ", "", "a bucket of another store counts as the table's"),
+    Fault(BOOTSTRAP, 'f"{uri}/".partition', "uri.partition", "a folder beside counts as one below"),
     Fault(
         "ops/guards/files.py",
         "for file in rowless_files(facts, engine, case) if file.finding != SOURCE_ELSEWHERE}",

@@ -206,7 +206,7 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "with self.storage.alone(self._folder, wait=True):",
+        "with self._alone(wait=True):",
         "if True:",
         "a lock that another has taken meanwhile is deleted as one's own",
         tests=("table/locks/test_hold.py::test_giving_back_never_deletes_anothers",),

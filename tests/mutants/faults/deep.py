@@ -34,8 +34,8 @@ FAULTS = (
     ),
     Fault(
         "storage/open.py",
-        'os.path.realpath("/" + path.lstrip("/"))',
-        '"/" + path.lstrip("/")',
+        'os.path.realpath(f"/{path}")',
+        'f"/{path}"',
         "a link is another folder than the one that it names",
         CLEANS,
     ),

@@ -95,14 +95,21 @@ FAULTS = (
     ),
     Fault(
         CLIENT,
-        "        if length is not None and int(length) != received:\n",
+        "        if length is not None and int(length) != len(received):\n",
         "        if False:\n",
         "a part of a file counts as the file",
         (f"{TESTS}test_an_answer_that_was_cut",),
     ),
     Fault(
         CLIENT,
-        "            if len(answer.content) >= (left if length is None else min(left, length)):\n",
+        "            if len(received) > _MOST_BYTES:\n",
+        "            if False:\n",
+        "a data node that does not end its answer fills the memory",
+        (f"{TESTS}test_an_answer_that_is_too_long",),
+    ),
+    Fault(
+        CLIENT,
+        "            if len(body) >= (left if length is None else min(left, length)):\n",
         "            if True:\n",
         "a file counts as empty, because HttpFS finds no data node",
         (f"{TESTS}test_a_gateway_without_data_nodes",),

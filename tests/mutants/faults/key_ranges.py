@@ -3,7 +3,7 @@
 from tests.mutants.fault import Fault
 
 RANGES = "table/files/key_ranges.py"
-REMOTE = "storage/remote.py"
+S3 = "storage/s3.py"
 AVRO = "formats/avro.py"
 TIMELINE = "table/timeline/active.py"
 SHOWN = "reports/timeline.py"
@@ -66,31 +66,31 @@ FAULTS = (
         ("table/files/test_key_ranges.py",),
     ),
     Fault(
-        REMOTE,
+        S3,
         '                    if path > f"{last}/" and not path.startswith(f"{last}/"):\n',
         '                    if path > f"{last}/":\n',
         "the last partition of a range is listed as empty",
     ),
     Fault(
-        REMOTE,
+        S3,
         '            asked["ContinuationToken"] = answer["NextContinuationToken"]\n',
         "            return\n",
         "only a thousand files of a folder are listed",
     ),
     Fault(
-        REMOTE,
+        S3,
         "                if any(key >= following for key, following in pairwise(keys)):\n",
         "                if False:\n",
         "a store that lists keys in no order loses files",
     ),
     Fault(
-        REMOTE,
+        S3,
         '.endswith("--x-s3")',
         '.endswith("--x")',
         "folders of S3 Express are listed by keys, which have no order there",
     ),
     Fault(
-        REMOTE,
+        S3,
         "        if prefix and not found:\n            raise FileNotFoundError(folder)\n",
         "",
         "an absent folder counts as an empty one",

@@ -9,12 +9,13 @@ METADATA_RECORD = "state/metadata/record.py"
 WORKERS = "workers.py"
 MARKERS = "table/writers/markers.py"
 REMOTE = "storage/remote.py"
+S3 = "storage/s3.py"
 FATES = "table/logs/scan.py"
 
 FAULTS = (
     Fault(
         BASE,
-        "    if found.size > most_bytes:\n",
+        "    if size > most_bytes:\n",
         "    if False:\n",
         "a file of any size is read into memory",
         ("storage/test_local.py::test_a_file_of_more_bytes_than_its_kind_has",),
@@ -199,14 +200,14 @@ FAULTS = (
         "            if found == body:\n                return\n            if mode:",
         "            if mode:",
         "a write whose answer was lost counts as another's",
-        ("storage/test_remote.py::test_a_lost_answer",),
+        ("storage/test_s3.py::test_a_lost_answer",),
     ),
     Fault(
         REMOTE,
         "            if mode:\n                raise FileExistsError(path) from error\n            raise\n",
         "            raise\n",
         "another's file is a failure of the store",
-        ("storage/test_remote.py::test_a_lost_answer_to_a_create_that_came_too_late",),
+        ("storage/test_s3.py::test_a_lost_answer_to_a_create_that_came_too_late",),
     ),
     Fault(
         REMOTE,
@@ -222,50 +223,51 @@ FAULTS = (
         "a file of another is overwritten",
     ),
     Fault(
-        REMOTE,
+        S3,
         'if entry.get("Code") != "NoSuchKey"]',
         "]",
         "a file that is gone already counts as one that could not be deleted",
-        ("storage/test_remote.py::test_a_store_that_calls_an_absent_key_an_error",),
+        ("storage/test_s3.py::test_a_store_that_calls_an_absent_key_an_error",),
     ),
     Fault(
-        REMOTE,
-        '            return dict.fromkeys(keys, ("", _words(error)))\n',
+        S3,
+        '            return dict.fromkeys(keys, ("", words(error)))\n',
         "            return {}\n",
         "files of a lost answer count as deleted",
-        ("storage/test_remote.py::test_a_lost_answer_to_a_deletion",),
+        ("storage/test_s3.py::test_a_lost_answer_to_a_deletion",),
     ),
     Fault(
-        REMOTE,
-        "            again = [key for key, (code, _) in errors.items() if code in _LATER]\n",
+        S3,
+        "            again = [key for key, (code, _) in failed.items() if code in _LATER]\n",
         "            again: list[str] = []\n",
         "a restore ends with 20 where a store limits its requests",
-        ("storage/test_remote.py::test_what_a_store_has_put_off_is_deleted_later",),
+        ("storage/test_s3.py::test_what_a_store_has_put_off_is_deleted_later",),
     ),
     Fault(
-        REMOTE,
+        S3,
         "            tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)\n",
         "            tries += 1\n",
         "a restore ends with 3 where a store is slower than hudictl asks",
-        ("storage/test_remote.py::test_a_store_that_deletes_slowly_is_waited_for",),
+        ("storage/test_s3.py::test_a_store_that_deletes_slowly_is_waited_for",),
     ),
     Fault(
         REMOTE,
         "        return [DeleteOutcome(path, errors.get(self._path(path))) for path in paths]",
         "        return [DeleteOutcome(path) for path in paths]",
         "files that an object store keeps count as deleted",
-        ("storage/test_remote.py::test_a_store_that_calls_an_absent_key_an_error",),
+        ("storage/test_s3.py::test_a_store_that_calls_an_absent_key_an_error",),
     ),
     Fault(
         REMOTE,
         "        for start in range(0, len(paths), BATCH):\n            errors",
         "        for start in range(0, min(len(paths), BATCH), BATCH):\n            errors",
         "only the first thousand files go",
+        ("storage/test_s3.py::test_a_full_batch_is_one_request",),
     ),
     Fault(
-        REMOTE,
-        'typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **',
-        'typed["config_kwargs"] = {**',
+        S3,
+        'settings["config_kwargs"] = {"max_pool_connections": AT_ONCE, **',
+        'settings["config_kwargs"] = {**',
         "threads wait for a connection: a store is used at half of its speed",
     ),
     Fault(

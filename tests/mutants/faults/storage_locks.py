@@ -4,15 +4,24 @@ from tests.mutants.fault import Fault
 
 LOCK = "table/locks/storage_based.py"
 SWAP = "storage/swap.py"
+S3 = "storage/s3.py"
 BREAK = "ops/clean_up/lock_break.py"
 BROKEN = ("cli/test_lock_break.py",)
 
 FAULTS = (
     Fault(
-        SWAP,
-        '    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}\n',
-        "    condition: dict[str, str] = {}\n",
+        S3,
+        '        condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}\n',
+        "        condition: dict[str, str] = {}\n",
         "two processes have the lock: each replaces the other's",
+        ("storage/test_swap.py",),
+    ),
+    Fault(
+        S3,
+        '                refuse_larger(path, answer["ContentLength"], LOCK_BYTES)\n',
+        "",
+        "an object of any size in the lock's place is read into memory",
+        ("storage/test_swap.py::test_what_is_too_large_for_a_lock_is_not_read",),
     ),
     Fault(
         SWAP,

@@ -21,6 +21,7 @@ from hudictl.table.table import Table, open_table
 from hudictl.table.writers.beat import kept_alive
 from tests import support
 from tests.s3 import ONE_TRY, S3, fail_with
+from tests.storage.contract import swapping
 from tests.table.conftest import Small, base_of
 
 SETTINGS = {"hoodie.write.lock.provider": STORAGE, "hoodie.write.lock.storage.validity.timeout.secs": "100"}
@@ -73,7 +74,7 @@ def put(table: Table, valid_for_s: float, owner: str = "a writer", *, expired: b
 
 
 def contender(table: Table, owner: str = "hudictl-me") -> LockObject:
-    return LockObject(table.storage, StorageLock("the lock", STORAGE_LOCK, 100_000, 10_000), owner)
+    return LockObject(swapping(table.storage), StorageLock("the lock", STORAGE_LOCK, 100_000, 10_000), owner)
 
 
 def test_the_lock_is_held_and_given_back(table: Table) -> None:

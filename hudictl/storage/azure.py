@@ -1,0 +1,90 @@
+"""Azure Blob Storage, by adlfs (2026.8)."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudictl.storage.base import Credentials, refuse_larger
+from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage
+from hudictl.storage.swap import LOCK_BYTES, Versioned
+
+_OPTIONS = ("connection_string", "account_key", "sas_token", "client_secret", "credential")
+_VARIABLES = (
+    *("AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"),
+    *("AZURE_STORAGE_CLIENT_SECRET", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"),
+)
+
+
+@dataclass(frozen=True)
+class AzureStorage(RemoteStorage):
+    """A folder of a container."""
+
+    _creates_exclusively = True
+
+    @staticmethod
+    def credentials(options: Mapping[str, str]) -> Credentials:
+        """As adlfs finds them."""
+        account = options.get("account_name") or os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
+        facts = (f"account {account}",) if account else ()
+        for name in _OPTIONS:
+            if name in options:
+                return Credentials(f"storage option {name}", facts)
+        if options.get("anon", "").lower() == "true":
+            return Credentials("none: anonymous (storage option anon)", facts)
+        for name in _VARIABLES:
+            if os.environ.get(name):
+                return Credentials(f"the variable {name}", facts)
+        if options.get("anon", "").lower() == "false":
+            return Credentials("Azure's default: a managed identity, or the login of az", facts)
+        advice = "set AZURE_STORAGE_CONNECTION_STRING or AZURE_STORAGE_ACCOUNT_KEY, or the storage option anon=false"
+        return Credentials("", facts, f"{advice} for a managed identity")
+
+    def read_version(self, path: str) -> Versioned:
+        async def read() -> Versioned:
+            async with self._blob(path) as client:
+                answer = await client.download_blob()
+                refuse_larger(path, answer.size, LOCK_BYTES)
+                return Versioned(await answer.readall(), answer.properties.etag)
+
+        return self._run(read())
+
+    def put_version(self, path: str, body: bytes, version: str | None) -> str:
+        from azure.core import MatchConditions
+
+        condition: dict[str, Any] = {"overwrite": False}
+        if version is not None:
+            condition = {"overwrite": True, "etag": version, "match_condition": MatchConditions.IfNotModified}
+
+        async def put() -> str:
+            async with self._blob(path) as client:
+                return str((await client.upload_blob(body, **condition))["etag"])
+
+        return self._run(put())
+
+    def _kept(self) -> str | None:
+        async def asked() -> tuple[Any, Any]:
+            # Only a blob shows whether there are versions.
+            async with self._blob(".hoodie/hoodie.properties") as client:
+                version = (await client.get_blob_properties()).get("version_id")
+            return version, (await self.filesystem.service_client.get_service_properties())["delete_retention_policy"]
+
+        version, policy = self._run(asked())
+        if version:
+            return AS_VERSIONS.format(f"The container {self._bucket_and_key('')[0]}")
+        return FOR_DAYS.format("The storage account", policy.days) if policy.enabled else None
+
+    def _objects_below(self, folder: str) -> Sequence[str]:
+        # adlfs leaves out those that represent folders, and would lose a question mark at the end.
+        path = self._path(folder)
+        container, _, key = path.partition("/")
+
+        async def listed() -> list[str]:
+            async with self.filesystem.service_client.get_container_client(container=container) as client:
+                return [blob.name async for blob in client.list_blobs(name_starts_with=f"{key}/")]
+
+        return [path, *(f"{container}/{name}" for name in self._run(listed()))]
+
+    def _blob(self, path: str) -> Any:
+        container, name = self._bucket_and_key(path)
+        return self.filesystem.service_client.get_blob_client(container=container, blob=name)

@@ -1,0 +1,230 @@
+"""Amazon S3, and other stores that speak its language, by s3fs (2024.12 and 2026.9)."""
+
+import json
+import logging
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import fsspec
+
+from hudictl.storage.base import Credentials, FileStatus, refuse_larger
+from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, errors, status, words
+from hudictl.storage.swap import LOCK_BYTES, Versioned
+
+_log = logging.getLogger(__name__)
+
+_LATER = frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "OperationAborted"})
+"""Codes of errors that another try may not meet."""
+_PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
+"""Between the tries, in seconds, about: many tasks delete at once."""
+_STEADY = 3
+"""The index of the longest pause while a store still deletes some of the files."""
+
+
+@dataclass(frozen=True)
+class S3Storage(RemoteStorage):
+    """A folder of a bucket."""
+
+    delete_batch = BATCH
+    _creates_exclusively = True
+    # Without a range s3fs asks for the size first.
+    _reads_ranges = True
+
+    @staticmethod
+    def _driver(base: str) -> Any:
+        # fsspec does not know the oldest of Hadoop's three names of S3.
+        return fsspec.get_filesystem_class("s3")
+
+    @staticmethod
+    def _connected(base: str, _driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
+        # By itself, a client has 10 connections, for which more threads would wait (seen with botocore 1.43).
+        settings["config_kwargs"] = {"max_pool_connections": AT_ONCE, **settings.get("config_kwargs", {})}
+        filesystem, root = fsspec.url_to_fs(f"s3:{base.partition(':')[2]}", **settings)
+        return filesystem, root
+
+    @staticmethod
+    def credentials(options: Mapping[str, str]) -> Credentials:
+        """As botocore finds them. Raises ImportError, and what botocore raises."""
+        import botocore.session
+
+        session = botocore.session.Session(profile=options.get("profile"))
+        client = _client_options(options)
+        given = (options.get("endpoint_url"), client.get("endpoint_url"))
+        variables = map(os.environ.get, ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+        endpoint = next(filter(None, (*given, *variables)), None)
+        region = client.get("region_name") or session.get_config_variable("region")
+        facts = (f"region {region or 'not set'}", *([f"endpoint {endpoint}"] if endpoint else []))
+        if options.get("anon", "").lower() == "true":
+            return Credentials("none: anonymous (storage option anon)", facts)
+        if "key" in options and "secret" in options:
+            return Credentials("storage options key and secret", facts)
+        found = session.get_credentials()
+        if found is None:
+            return Credentials(
+                "", facts, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or an instance role"
+            )
+        return Credentials(_METHODS.get(found.method, found.method), facts)
+
+    def list(self, folder: str) -> list[FileStatus]:
+        _log.debug("list %s", folder)
+        return sorted(self._entries(folder))
+
+    @property
+    def files_in_one_listing(self) -> int:
+        # Buckets of S3 Express, whose names end so, do not list keys in their order.
+        return 0 if self._bucket_and_key("")[0].endswith("--x-s3") else 1000
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        _log.debug("list from %s to %s", first, last)
+        top = self._prefix("")
+        # A dot is just before a slash: no key of the first folder is before this one, and hardly another one behind it.
+        before = f"{top}{first}.{chr(0x10FFFF)}"
+        with errors("list from", first):
+            for page in self._pages("", StartAfter=before):
+                files = page.get("Contents", ())
+                keys = [before, *(entry["Key"] for entry in files)]
+                if any(key >= following for key, following in pairwise(keys)):
+                    # Where keys come in no order, as from S3 Express, files that come late would count as gone.
+                    raise ValueError("the store does not list keys in their order; please report which one it is")
+                before = keys[-1]
+                for entry in files:
+                    path = entry["Key"].removeprefix(top)
+                    if path > f"{last}/" and not path.startswith(f"{last}/"):
+                        return
+                    yield path, _of_key(entry)
+
+    def stat(self, path: str) -> FileStatus | None:
+        # s3fs would look for a folder of this name, too.
+        bucket, key = self._bucket_and_key(path)
+        try:
+            with errors("get the status of", path):
+                answer = self.filesystem.call_s3("head_object", self.filesystem.kwargs, Bucket=bucket, Key=key)
+        except FileNotFoundError:
+            return None
+        return _of_key({**answer, "Key": key, "Size": answer["ContentLength"]})
+
+    def has_folder(self, folder: str) -> bool:
+        try:
+            with errors("get the status of", folder):
+                # s3fs would look for a file of this name first.
+                return bool(next(self._pages(folder, MaxKeys=1)).get("Contents"))
+        except FileNotFoundError:
+            return False
+
+    def read_version(self, path: str) -> Versioned:
+        bucket, key = self._bucket_and_key(path)
+        answer = self.filesystem.call_s3("get_object", Bucket=bucket, Key=key)
+
+        async def read() -> Versioned:
+            async with answer["Body"] as body:
+                refuse_larger(path, answer["ContentLength"], LOCK_BYTES)
+                return Versioned(await body.read(), answer["ETag"])
+
+        return self._run(read())
+
+    def put_version(self, path: str, body: bytes, version: str | None) -> str:
+        bucket, key = self._bucket_and_key(path)
+        condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
+        return str(self.filesystem.call_s3("put_object", Bucket=bucket, Key=key, Body=body, **condition)["ETag"])
+
+    def _kept(self) -> str | None:
+        # While versions are suspended, a deleted object is gone.
+        bucket, _ = self._bucket_and_key("")
+        found = self.filesystem.call_s3("get_bucket_versioning", Bucket=bucket)
+        return AS_VERSIONS.format(f"The bucket {bucket}") if found.get("Status") == "Enabled" else None
+
+    def _objects_below(self, folder: str) -> Sequence[str]:
+        path = self._path(folder)
+        return [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
+
+    def _prefix(self, folder: str) -> str:
+        """How the keys of all files in a folder, and below it, begin."""
+        _, key = self._bucket_and_key(folder)
+        return f"{key}/" if key else ""
+
+    def _pages(self, folder: str, **more: Any) -> Iterator[dict[str, Any]]:
+        """The answers to a listing by the beginning of keys, one a request."""
+        # Not through s3fs' own ``ls``: where there is nothing, it lists the folder above, too (seen on 2026.9.0).
+        bucket, _ = self._bucket_and_key(folder)
+        asked = {"Bucket": bucket, "Prefix": self._prefix(folder), **more}
+        while True:
+            answer = self.filesystem.call_s3("list_objects_v2", self.filesystem.kwargs, **asked)
+            yield answer
+            if not answer.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = answer["NextContinuationToken"]
+
+    def _entries(self, folder: str) -> Iterator[FileStatus]:
+        """The entries of a folder. Raises FileNotFoundError."""
+        prefix, found = self._prefix(folder), False
+        with errors("list", folder):
+            for page in self._pages(folder, Delimiter="/"):
+                files, folders = page.get("Contents", ()), page.get("CommonPrefixes", ())
+                found = found or bool(files or folders)
+                # Hadoop's connectors do not see a folder without a name either.
+                names = (entry["Prefix"].removeprefix(prefix).rstrip("/") for entry in folders)
+                yield from (FileStatus(name, True, 0, 0) for name in names if name)
+                yield from (_of_key(entry) for entry in files if entry["Key"] != prefix)
+        if prefix and not found:
+            raise FileNotFoundError(folder)
+
+    def _delete(self, names: Sequence[str]) -> dict[str, str]:
+        keys = {self.filesystem.split_path(name)[1]: name for name in names}
+        failed = self._errors_of(list(keys))
+        tries = 0
+        while tries < len(_PAUSES_S):
+            again = [key for key, (code, _) in failed.items() if code in _LATER]
+            if not again:
+                break
+            pause = _PAUSES_S[tries]
+            # A store that limits its requests answers so for single keys; s3fs tries only whole calls again.
+            if pause >= 1:
+                _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            left = self._errors_of(again)
+            failed = {key: error for key, error in failed.items() if error[0] not in _LATER} | left
+            # With 16 calls at once a store may take long for all of them: it is given up only if it deletes nothing.
+            tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)
+        return {keys[key]: f"{code}: {message}" if code else message for key, (code, message) in failed.items()}
+
+    def _errors_of(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Deletes keys in one call; code and message of the error of each that still exists."""
+        # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
+        bucket, _ = self._bucket_and_key("")
+        wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        try:
+            answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
+            found = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
+            return {entry["Key"]: (str(entry.get("Code")), str(entry.get("Message"))) for entry in found}
+        except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
+            return dict.fromkeys(keys, ("", words(error)))
+
+
+def _of_key(entry: Mapping[str, Any]) -> FileStatus:
+    """A file as S3 lists it."""
+    return status({"name": entry["Key"], "type": "file", "size": entry["Size"], "LastModified": entry["LastModified"]})
+
+
+def _client_options(options: Mapping[str, str]) -> dict[str, str]:
+    """s3fs' options for the client of botocore. What is no JSON, the store itself refuses."""
+    try:
+        return dict(json.loads(options.get("client_kwargs", "{}")))
+    except (ValueError, TypeError):
+        return {}
+
+
+_METHODS = {
+    "env": "the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "shared-credentials-file": "the file ~/.aws/credentials, or AWS_SHARED_CREDENTIALS_FILE",
+    "config-file": "the file ~/.aws/config, or AWS_CONFIG_FILE",
+    "iam-role": "the role of this instance",
+    "container-role": "the role of this container",
+    "assume-role": "a role (assume-role)",
+    "assume-role-with-web-identity": "a role by a web identity (AWS_WEB_IDENTITY_TOKEN_FILE)",
+}
+"""By botocore's methods."""
