@@ -74,7 +74,7 @@ def required(table: Table, case: Case) -> dict[str, StoredFile]:
     for file in files_of(sweep(table, ENGINE, case.named)):
         stored.setdefault(file.partition, []).append(file)
     verdicts = [
-        judge(path, files, told.unpack(case.view, written.get(path), saved.get(path)), case.view)
+        judge(path, files, told.unpack(case.view, written.get(path, ()), saved.get(path, ())), case.view)
         for path, files in stored.items()
         for told in [case.records.get(path, NO_RECORDS)]
     ]

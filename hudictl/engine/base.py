@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from hudictl.errors import EngineFailed
+from hudictl.errors import StorageFailed
+from hudictl.phrases import first_few
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Kept = TypeVar("Kept", covariant=True)
 Progress = Callable[[float], None]
 """Called from time to time with the completed share of the work, from 0 to 1."""
 
@@ -22,7 +24,7 @@ class TaskResult(Generic[Value]):
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Generic[Kept]):
     """Values by key, kept where they were computed, until the last reference to this object is gone. What ``kept`` is,
     only its engine knows."""
 
@@ -52,8 +54,8 @@ class Engine(Protocol):
         """
 
     def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
+        self, label: str, function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]
+    ) -> Gathered[Kept]:
         """Applies the function to each item, and keeps its values by their keys: the driver does not hold them.
 
         Spark may do this only when the values are used, and again if an executor is lost. An error of the function is
@@ -62,13 +64,13 @@ class Engine(Protocol):
         Raises EngineFailed.
         """
 
-    def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
+    def keep(self, pairs: Iterable[tuple[str, Kept]]) -> Gathered[Kept]:
         """The same with values that the driver has, as keys and values. Raises EngineFailed."""
 
     def over(
         self,
         label: str,
-        gathered: Sequence[Gathered],
+        gathered: Sequence[Gathered[Any]],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         """Applies the function to each key that one of ``gathered`` has, and to the key's values in each of them. None
@@ -77,26 +79,47 @@ class Engine(Protocol):
         Raises EngineFailed, as ``map``.
         """
 
-    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+    def pairs(self, gathered: Gathered[Kept]) -> Iterator[tuple[str, Kept]]:
         """The keys and values, one after the other. Raises EngineFailed, also for an error of ``gather``'s function."""
 
     def close(self) -> None:
         """Stops everything that the engine started."""
 
 
-def here(engine: Engine, gathered: Gathered) -> Gathered:
+def here(engine: Engine, gathered: Gathered[Kept]) -> Gathered[Kept]:
     """The same values, kept by this engine. Raises EngineFailed."""
     return gathered if gathered.engine == engine else engine.keep(gathered.engine.pairs(gathered))
 
 
-def picked(gathered: Gathered, keys: Collection[str]) -> dict[str, list[Any]]:
-    """The values of some keys. Raises EngineFailed."""
-    found = gathered.engine.over("look up", [gathered], partial(_pick, frozenset(keys))) if keys else []
-    for result in found:
-        if result.error is not None:
-            raise EngineFailed(result.error)
-    return dict(result.value for result in found if result.value is not None)
+def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
+    """The values of an engine's results. Raises StorageFailed: some tasks failed."""
+    errors = [result.error for result in results if result.error is not None]
+    if errors:
+        raise StorageFailed(
+            f"cannot {verb}: {first_few(errors, most=1, rest=' (and {} more)')}",
+            hint="fix the cause, then run the same command again",
+            failed=len(errors),
+        )
+    return [result.value for result in results if result.value is not None]
 
 
-def _pick(keys: Collection[str], key: str, found: Sequence[Sequence[Any]]) -> tuple[str, list[Any]] | None:
-    return (key, [*found[0]]) if key in keys else None
+def look_at(
+    gathered: Gathered[Kept], label: str, function: Callable[[str, Sequence[Kept]], Value | None]
+) -> list[Value]:
+    """Applies the function to each key with its values, as ``Engine.over``. Raises StorageFailed, EngineFailed."""
+    return values(gathered.engine.over(label, [gathered], partial(_alone, function)), label)
+
+
+def _alone(
+    function: Callable[[str, Sequence[Kept]], Value | None], key: str, found: Sequence[Sequence[Kept]]
+) -> Value | None:
+    return function(key, found[0])
+
+
+def picked(gathered: Gathered[Kept], keys: Collection[str]) -> dict[str, Sequence[Kept]]:
+    """The values of some keys. Raises StorageFailed, EngineFailed."""
+    return dict(look_at(gathered, "look up", partial(_pick, frozenset(keys)))) if keys else {}
+
+
+def _pick(keys: Collection[str], key: str, found: Sequence[Kept]) -> tuple[str, Sequence[Kept]] | None:
+    return (key, [*found]) if key in keys else None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
+from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
 from hudictl.engine.work import AT_ONCE, Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed
 
@@ -76,8 +76,8 @@ class LocalEngine:
         return results
 
     def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
+        self, label: str, function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]
+    ) -> Gathered[Kept]:
         kept = Spilled()
         with _module():
             for result in each_pair(function, items, self.parallelism):
@@ -87,7 +87,7 @@ class LocalEngine:
                     kept.add(key, value)
         return Gathered(self, kept)
 
-    def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
+    def keep(self, pairs: Iterable[tuple[str, Kept]]) -> Gathered[Kept]:
         kept = Spilled()
         for key, value in pairs:
             kept.add(key, value)
@@ -96,7 +96,7 @@ class LocalEngine:
     def over(
         self,
         label: str,
-        gathered: Sequence[Gathered],
+        gathered: Sequence[Gathered[Any]],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         local = [here(self, entry) for entry in gathered]
@@ -105,7 +105,7 @@ class LocalEngine:
         with _module():
             return list(fold(parts, function, self.parallelism))
 
-    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+    def pairs(self, gathered: Gathered[Kept]) -> Iterator[tuple[str, Kept]]:
         return pairs_of(map(gathered.kept.bucket, sorted({0, *gathered.kept.parts})))
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
+from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
 from hudictl.engine.jvm import launch
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
@@ -93,27 +93,27 @@ class SparkEngine:
         return self._wait_for(label, lambda: _collect(context, label, function, items), progress)
 
     def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
+        self, label: str, function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]
+    ) -> Gathered[Kept]:
         self._look_around()
         context = self._started()
         return self._wait_for(label, lambda: Gathered(self, _gathered(context, function, items)))
 
-    def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
+    def keep(self, pairs: Iterable[tuple[str, Kept]]) -> Gathered[Kept]:
         context = self._started()
         return self._wait_for("send", lambda: Gathered(self, _sent(context, pairs)))
 
     def over(
         self,
         label: str,
-        gathered: Sequence[Gathered],
+        gathered: Sequence[Gathered[Any]],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         context = self._started()
         kept = [here(self, entry).kept for entry in gathered]
         return self._wait_for(label, lambda: _over(context, label, kept, function))
 
-    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+    def pairs(self, gathered: Gathered[Kept]) -> Iterator[tuple[str, Kept]]:
         for number in range(gathered.kept.getNumPartitions()):
             yield from pairs_of(self._wait_for("collect", partial(_part, self._started(), gathered.kept, number)))
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from hudictl import workers
+from hudictl.engine.base import values
 from hudictl.engine.local import LocalEngine
-from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
 from hudictl.table.writers.markers import MarkerFolder
 

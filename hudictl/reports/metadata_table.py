@@ -130,7 +130,7 @@ def verify_listing(
 
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
     sizes = ((path, {name: entry.size for name, entry in entries.items()}) for path, entries in listing.items())
-    found = stored.over("compare files", different, sizes)
+    found = stored.over("compare files", different, given=sizes)
     for partition, name in missing_files(table, timeline, chain.from_iterable(absent for absent, _ in found)):
         yield _difference(MISSING, partition, name, listing[partition][name], None)
 

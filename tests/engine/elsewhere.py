@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from hudictl.engine.base import Gathered, Item
+from hudictl.engine.base import Gathered, Item, Kept
 from hudictl.engine.local import LocalEngine
 
 
@@ -20,8 +20,8 @@ class Elsewhere(LocalEngine):
     before: Callable[[], object]
 
     def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
+        self, label: str, function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]
+    ) -> Gathered[Kept]:
         self.before()
         self.items.extend(items)
         return super().gather(label, function, items)

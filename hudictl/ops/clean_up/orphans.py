@@ -424,7 +424,7 @@ def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     if not files:
         return set()
     found = sweep(session.table, session.engine, {file.partition for file in files})
-    states = found.over("look for changed files", choose.states, names_by_partition(files).items())
+    states = found.over("look for changed files", choose.states, given=names_by_partition(files).items())
     now = dict(chain.from_iterable(states))
     planned = {file.path: (file.size, file.modified_ms) for file in files}
     return {path for path, state in now.items() if state != planned[path]}

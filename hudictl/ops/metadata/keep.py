@@ -20,7 +20,8 @@ from hudictl.phrases import first_few
 from hudictl.state.metadata.record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
 from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate, given_up
 from hudictl.storage import delete_all, read_whole
-from hudictl.table.files.listed import Difference, ListedFiles, difference
+from hudictl.table.files.choose import Difference, difference
+from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.files.view import committed_without, list_partition
@@ -358,7 +359,7 @@ def _bring_in_line(
 def _changes(table: Table, listing: ListedFiles, found: Sweep, look: Callable[..., Difference | None]) -> Changes:
     """What the listing must say in addition, by partition, so that it lists what storage has."""
     beyond = _beyond(table, listing, found)
-    return dict(found.over("compare with the metadata table", look, listing.files, beyond))
+    return dict(found.over("compare with the metadata table", look, listed=listing.files, given=beyond))
 
 
 def _beyond(table: Table, listing: ListedFiles, found: Sweep) -> Iterator[tuple[str, list[StoredFile]]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hudictl import workers
+from hudictl.engine.base import values
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA
@@ -24,7 +25,7 @@ from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import hashing_files
-from hudictl.table.files.sweep import other_table, values
+from hudictl.table.files.sweep import other_table
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.place import delete_retired, metadata_table_in_use

@@ -190,7 +190,7 @@ def _existing(
     facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
     ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
     _check_files(facts, session.engine, commit, ways)
-    added = unprotected(facts, ways, saved)
+    added = unprotected(facts, ways)
     files = dict(metadata.files)
     if added:
         for partition, names in savepoint_map(facts, commit, ways)[0].items():

@@ -52,4 +52,4 @@ def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str
     known = read_known(session.table, session.engine)
     facts = read_facts(session.table, session.engine, signs, savepointed=named.partitions, known=known)
     ways = ways_back(facts, find_commit(session.table, signs.timeline, instant), named)
-    return tuple(unprotected(facts, ways, named))
+    return tuple(unprotected(facts, ways))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from hudictl import workers
+from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
@@ -13,7 +14,6 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
 from hudictl.phrases import count_of
 from hudictl.storage import Ended, Leases, Storage, delete_all, end_writing
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
 from hudictl.table.writers.heartbeats import heartbeat_path
 from hudictl.table.writers.markers import marker_folder, marker_folders

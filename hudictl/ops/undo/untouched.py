@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.errors import Refused
 from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
 from hudictl.state.pending import PendingRollback
-from hudictl.table.files.sweep import values
 
 
 def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from hudictl import workers
+from hudictl.engine.base import values
 from hudictl.errors import Incomplete, Refused
 from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.ops.session import Kind, Session
@@ -14,7 +15,7 @@ from hudictl.phrases import first_few
 from hudictl.state.files.changes import Future, Needed
 from hudictl.state.files.needed import Case, Outcome, outcome_of, weigh_table
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import Sweep, sweep, values
+from hudictl.table.files.sweep import Sweep, sweep
 
 
 def refuse_wrong_outcome(

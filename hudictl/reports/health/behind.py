@@ -29,6 +29,7 @@ from hudictl.state.services.due import (
 )
 from hudictl.state.services.overdue import Kept, overdue
 from hudictl.state.timeline.unfinished import Remedy
+from hudictl.table.files.saved import SavedNames
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
 from hudictl.table.timeline.active import instant_now, load_timeline
 
@@ -76,8 +77,8 @@ def _overdue(facts: Facts, kept: Kept | None) -> Counter[str]:
     found: Counter[str] = Counter()
     if kept is not None:
         saved = savepointed_names(facts.table, facts.timeline)
-        spared = facts.sweep.engine.keep((path, names) for _, path, names in saved)
-        for entry in facts.sweep.over("look for overdue files", partial(overdue, kept), spared):
+        spared = facts.sweep.engine.keep((path, SavedNames("/".join(names))) for _, path, names in saved)
+        for entry in facts.sweep.over("look for overdue files", partial(overdue, kept), saved=spared):
             found.update(entry)
     return found
 

@@ -23,7 +23,7 @@ def base_files(look: Look) -> Iterator[Finding]:
     facts = look.facts
     completed = frozenset(entry.time for entry in facts.timeline.completed_writes())
     compare = partial(differences, committed_without(facts.timeline, ()), completed)
-    found = facts.sweep.over("compare files with commits", compare, facts.written.files)
+    found = facts.sweep.over("compare files with commits", compare, written=facts.written.files)
     found.sort(key=lambda entry: entry.path)
     yield from _second_base_files(found)
     yield from _unnamed_files(look, found)

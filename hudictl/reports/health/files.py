@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from hudictl import workers
-from hudictl.engine.base import picked
+from hudictl.engine.base import picked, values
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import read_as
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
@@ -27,7 +27,7 @@ from hudictl.state.timeline.dropped import told_dropped, ways_out
 from hudictl.state.timeline.unfinished import RESUME
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import hidden_by, other_table, values
+from hudictl.table.files.sweep import hidden_by, other_table
 from hudictl.table.files.view import metafile_path
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_writes_after
@@ -249,7 +249,7 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
     dropped = told_dropped(look.dropped, saved.names_in(look.dropped))
     if dropped:
         yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
-    bare = [] if lost else unprotected(look.facts, ways, saved)
+    bare = [] if lost else unprotected(look.facts, ways)
     if bare:
         files = f"{count_of(len(bare), 'file')} ({named(bare)})"
         meaning = f"it does not name {files} required by its commit: a clean may delete them"

@@ -149,7 +149,7 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
 def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -> Iterator[Finding]:
     """Listed files that are missing; 0.15.0 lists a log that was never written, because of its marker."""
     facts, lost = look.facts, defaultdict(list)
-    absent = facts.sweep.over("look for listed files", not_stored, listing.files)
+    absent = facts.sweep.over("look for listed files", not_stored, listed=listing.files)
     for partition, name in missing_files(facts.table, facts.timeline, chain.from_iterable(absent)):
         path, data = data_path(partition, name), parse_data_file(name)
         # Queries that use the listing never open change logs.

@@ -4,10 +4,9 @@ Executors import this module: it imports nothing that reads a table.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from hudictl import workers
 from hudictl.engine.work import read_each
@@ -15,7 +14,8 @@ from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
 from hudictl.table.files.slices import Committed, base_groups, has_other_size, logs_of
-from hudictl.table.files.written import Written, recorded_sizes
+from hudictl.table.files.sweep import Partition
+from hudictl.table.files.written import recorded_sizes
 from hudictl.workers import Packed
 
 
@@ -45,22 +45,18 @@ class Differences:
     changes_missing: tuple[str, ...]
 
 
-def differences(
-    committed: Committed, completed: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
-) -> Differences | None:
+def differences(committed: Committed, completed: Collection[str], place: Partition[object]) -> Differences | None:
     """Compares a partition with what commits name in it.
 
     Args:
         committed: the instants that count.
         completed: those of them that are on the timeline.
-        given: what writes name in the partition; may be None.
     """
-    written: Sequence[Written] = given[0] or ()
-    if listing is None:
+    if place.listing is None:
         return None
-    told = recorded_sizes(written)
+    told = recorded_sizes(place.written)
     second, unnamed = [], []
-    for _, entries in base_groups(listing):
+    for _, entries in base_groups(place.listing):
         slices: dict[str, list[str]] = defaultdict(list)
         for match, _, _ in entries:
             slices[match[3]].append(match[0])
@@ -70,12 +66,12 @@ def differences(
             elif len(names) == 1 and time in completed and names[0] not in told:
                 unnamed.append((names[0], time))
 
-    changes = {log: (size, base) for entry in written for log, size, base in entry.change_logs}
-    sizes = _wrong_sizes(listing, told | {log: size for log, (size, _) in changes.items()})
-    there = frozenset(listing.names.split("/")) if changes else frozenset()
+    changes = {log: (size, base) for entry in place.written for log, size, base in entry.change_logs}
+    sizes = _wrong_sizes(place.listing, told | {log: size for log, (size, _) in changes.items()})
+    there = place.names if changes else frozenset()
     lost = sorted(log for log, (_, base) in changes.items() if log not in there and base in there)
     if second or unnamed or sizes or lost:
-        return Differences(path, tuple(second), tuple(unnamed), tuple(sizes), tuple(lost))
+        return Differences(place.path, tuple(second), tuple(unnamed), tuple(sizes), tuple(lost))
     return None
 
 
@@ -85,27 +81,28 @@ def _wrong_sizes(listing: Packed, expected: dict[str, int]) -> list[WrongSize]:
     return [WrongSize(*entry, cdc=entry[0].endswith(".cdc")) for entry in wrong]
 
 
-def wrong_ends(
-    storage: Storage, committed: Committed, path: str, listing: Packed | None, _: Sequence[Any]
-) -> list[tuple[str, str]] | None:
+def wrong_ends(storage: Storage, committed: Committed, place: Partition[object]) -> list[tuple[str, str]] | None:
     """The paths of logs, and of committed base files, whose end does not match their format, each with the problem."""
     files = [
         (match[0], size)
-        for _, entries in base_groups(listing)
+        for _, entries in base_groups(place.listing)
         for match, size, _ in entries
         if match[3] in committed and has_known_end(match[0])
     ]
     # An empty log is another finding.
-    files += [(log.data.name, log.size) for log in logs_of(path, listing) if log.size and log.data.instant in committed]
-    tasks = [workers.EndTask(storage, ((data_path(path, name), size),)) for name, size in files]
+    logs = logs_of(place.path, place.listing)
+    files += [(log.data.name, log.size) for log in logs if log.size and log.data.instant in committed]
+    tasks = [workers.EndTask(storage, ((data_path(place.path, name), size),)) for name, size in files]
     return [*chain.from_iterable(read_each(workers.damaged_ends, tasks))] or None
 
 
-def count_others(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:
+def count_others(extension: str, place: Partition[object]) -> int | None:
     """The number of base files with another extension in a partition."""
-    return sum(not entry[0][0].endswith(extension) for _, found in base_groups(listing) for entry in found) or None
+    return (
+        sum(not entry[0][0].endswith(extension) for _, found in base_groups(place.listing) for entry in found) or None
+    )
 
 
-def count_logs(path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:
+def count_logs(place: Partition[object]) -> int | None:
     """The number of logs in a partition, without change logs."""
-    return sum(not file.data.cdc for file in logs_of(path, listing)) or None
+    return sum(not file.data.cdc for file in logs_of(place.path, place.listing)) or None

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hudictl.engine.base import Engine, Progress
+from hudictl.engine.base import Engine, Progress, values
 from hudictl.errors import HudictlError
 from hudictl.formats.base_rows import PARQUET, require_format
 from hudictl.formats.instants import REPLACECOMMIT
@@ -13,7 +13,7 @@ from hudictl.index_workers import File, FooterTask, MergedSlice, Tried
 from hudictl.phrases import count_of
 from hudictl.table.files.choose import is_any
 from hudictl.table.files.slices import Group, StoredFile, group_files, read_together
-from hudictl.table.files.sweep import Sweep, sweep, values
+from hudictl.table.files.sweep import Sweep, sweep
 from hudictl.table.files.view import committed_without, pending_compactions, visible_slices
 from hudictl.table.logs.scan import ScanRule
 from hudictl.table.logs.slice_files import slice_files

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import NotFound, Unreadable, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS
@@ -14,7 +14,6 @@ from hudictl.formats.log_contents import record_count
 from hudictl.reports.logs.slices import files_of_table
 from hudictl.table.files.choose import is_log
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import values
 from hudictl.table.files.view import list_partition, partition_named
 from hudictl.table.logs.reader import LogFile, in_slices, logs_alone
 from hudictl.table.logs.scan import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule

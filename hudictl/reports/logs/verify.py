@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudictl import workers
-from hudictl.engine.base import Engine, Progress
+from hudictl.engine.base import Engine, Progress, values
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK
 from hudictl.formats.log_mentions import merged
@@ -21,7 +21,7 @@ from hudictl.reports.logs.against_timeline import (
     read_times,
 )
 from hudictl.table.files.choose import is_log
-from hudictl.table.files.sweep import sweep, values
+from hudictl.table.files.sweep import sweep
 from hudictl.table.logs.reader import LogFile, logs_alone, logs_in
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table

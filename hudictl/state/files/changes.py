@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import NamedTuple
 
-from hudictl.formats.file_names import DataFile, data_path
+from hudictl.formats.file_names import data_path
 from hudictl.state.files.partition import (
     NO_RECORDS,
     Contradiction,
+    PackedRecords,
     Records,
     Told,
     Verdict,
@@ -20,8 +21,18 @@ from hudictl.state.files.partition import (
     judge_groups,
     told_files,
 )
-from hudictl.table.files.slices import BaseEntry, StoredFile, base_groups, has_other_size, logs_of
-from hudictl.table.files.sweep import names_of
+from hudictl.table.files.decoded import names_of
+from hudictl.table.files.slices import (
+    BaseEntry,
+    StoredFile,
+    base_groups,
+    base_instant,
+    has_other_size,
+    logs_of,
+    newest,
+    stored,
+)
+from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import recorded_sizes
 from hudictl.workers import Packed
 
@@ -51,6 +62,13 @@ class Future:
 NOTHING_CHANGES = Future()
 
 
+class Judged(NamedTuple):
+    """What the driver knows of a partition, and what is to change in it, if that is of interest."""
+
+    records: PackedRecords = NO_RECORDS
+    future: Future | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A judged partition; the fields that are not explained here are those of ``Verdict``.
@@ -75,39 +93,35 @@ class Weighed:
     cleans: Mapping[str, int]
 
 
-def weigh(
-    view: View, compares: bool, only_future: bool, path: str, listing: Packed | None, given: Sequence[Any]
-) -> Weighed | None:
+def weigh(view: View, compares: bool, only_future: bool, place: Partition[Judged]) -> Weighed | None:
     """Judges a partition: it may have very many files.
 
     Args:
         compares: whether the metadata table's listing is known.
         only_future: whether only partitions with a ``Future`` are of interest.
-        given: what writes name in the partition, what the savepoint names in it, its PackedRecords, what the metadata
-            table lists, its Future; each may be None.
     """
-    written, saved, packed, listed, future = given
+    packed, future = place.given or Judged()
     if only_future and future is None:
         return None
-    records, known = (packed or NO_RECORDS).unpack(view, written, saved), names_of(listed)
-    tally = tallied(path, listing, records, view, known if compares else None, future or NOTHING_CHANGES)
-    return tally.weighed(listing, recorded_sizes(entry for entry in written or () if entry.time not in view.removed))
+    records, known = packed.unpack(view, place.written, place.saved), names_of(place.listed)
+    tally = tallied(place, records, view, known if compares else None, future or NOTHING_CHANGES)
+    kept = (entry for entry in place.written if entry.time not in view.removed)
+    return tally.weighed(place.listing, recorded_sizes(kept))
 
 
 def tallied(
-    path: str,
-    listing: Packed | None,
+    place: Partition[object],
     records: Records,
     view: View,
     known: frozenset[str] | None = None,
     future: Future = NOTHING_CHANGES,
 ) -> "Tally":
     """A judged partition. Arguments as in ``weigh``; ``known`` is None if the metadata table's listing is not."""
-    names = frozenset(listing.names.split("/")) if listing is not None and records.names_files else frozenset()
-    told = told_files(path, names - future.going, records)
-    tally = Tally(path, records, known, future)
-    groups = _special_groups(tally, listing, told, view)
-    for verdict in judge_groups(path, groups, told, records, view):
+    names = place.names if records.names_files else frozenset()
+    told = told_files(place.path, names - future.going, records)
+    tally = Tally(place.path, records, known, future)
+    groups = _special_groups(tally, place.listing, told, view)
+    for verdict in judge_groups(place.path, groups, told, records, view):
         tally.add(verdict)
     return tally
 
@@ -198,7 +212,7 @@ def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View
         if file.data.name not in future.going:
             groups.setdefault(file.data.file_id, []).append(file)
     special = {*groups, *told, *records.replaced, *records.revived, *records.compactions, *records.compacted}
-    committed = cache(view.committed.__contains__)
+    committed = cache(lambda time: time in view.committed and time not in view.removed)
     for file_id, entries in base_groups(listing, future.going):
         if file_id in special or not _add_plain(tally, entries, committed, view.removed):
             groups.setdefault(file_id, []).extend(stored(tally.path, entry) for entry in entries)
@@ -215,8 +229,9 @@ def _add_plain(
         False if it is not.
     """
     records = tally.records
-    newest, going = _newest_and_going(entries, committed, removed)
-    if records.saved and any(entry is not newest and entry[0][0] in records.saved for entry in entries):
+    going = [entry for entry in entries if base_instant(entry) in removed] if removed else ()
+    last = newest(entries, base_instant, committed)
+    if records.saved and any(entry is not last and entry[0][0] in records.saved for entry in entries):
         return False
     if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
         return False
@@ -226,26 +241,6 @@ def _add_plain(
             tally.removed.append((file.data.instant, file))
         else:
             tally.unproved.append(file)
-    if newest is not None:
-        tally.add_newest(newest)
+    if last is not None:
+        tally.add_newest(last)
     return True
-
-
-def _newest_and_going(
-    entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
-) -> tuple[BaseEntry | None, list[BaseEntry]]:
-    """The newest committed base file of a group, and those of removed instants."""
-    newest, going = None, []
-    for entry in entries:
-        time = entry[0][3]
-        if time in removed:
-            going.append(entry)
-        elif committed(time) and (newest is None or time > newest[0][3]):
-            newest = entry
-    return newest, going
-
-
-def stored(path: str, entry: BaseEntry) -> StoredFile:
-    """A base file as an object."""
-    match, size, modified_ms = entry
-    return StoredFile(path, DataFile(match[0], match[1], match[3], 0, match[2]), size, modified_ms)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from itertools import chain
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_checks import (
@@ -19,7 +19,6 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case
 from hudictl.state.files.savepoint_files import needed_names
 from hudictl.table.files import choose
-from hudictl.table.files.sweep import values
 
 _FILES_A_TASK = 100
 _GRAVE = frozenset({BAD_TRAILING_LENGTH, CORRUPT_BLOCK, TRUNCATED_TAIL, UNDECODABLE})
@@ -33,7 +32,7 @@ def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]
     """
     storage = facts.table.storage
     names = needed_names(facts, case).items()
-    found = facts.sweep.over("look for required files", choose.states, names)
+    found = facts.sweep.over("look for required files", choose.states, given=names)
     sizes = {path: size for path, (size, _) in sorted(chain.from_iterable(found))}
     bases = [entry for entry in sizes.items() if has_known_end(entry[0])]
     ends = [

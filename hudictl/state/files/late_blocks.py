@@ -4,15 +4,14 @@ Executors import this module: it imports nothing that reads a table.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.engine.work import read_each
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
 from hudictl.table.files.slices import StoredFile, logs_of
-from hudictl.workers import Packed
+from hudictl.table.files.sweep import Partition
 
 
 class SliceBlocks(NamedTuple):
@@ -42,16 +41,14 @@ def slice_blocks(task: workers.LogTask) -> SliceBlocks:
     return SliceBlocks([(path, time, bool(behind)) for path, time, behind in commands], sorted(written))
 
 
-def late_blocks(
-    storage: Storage, last: str, since_ms: int, path: str, listing: Packed | None, _: Sequence[Any]
-) -> SliceBlocks | None:
+def late_blocks(storage: Storage, last: str, since_ms: int, place: Partition[object]) -> SliceBlocks | None:
     """The blocks with a time after the last commit, of the slices with a log that was changed since a time in ms."""
     slices: dict[tuple[str, str], list[StoredFile]] = defaultdict(list)
-    for file in logs_of(path, listing):
+    for file in logs_of(place.path, place.listing):
         if not file.data.cdc:
             slices[file.data.file_id, file.data.instant].append(file)
     tasks = [
-        workers.LogTask(storage, path, tuple((log.data.name, log.size or 0) for log in logs))
+        workers.LogTask(storage, place.path, tuple((log.data.name, log.size or 0) for log in logs))
         for _, logs in sorted(slices.items())
         if any(log.modified_ms >= since_ms for log in logs)
     ]

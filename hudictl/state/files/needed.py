@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from hudictl.engine.base import Gathered, picked
 from hudictl.errors import Unreadable
@@ -14,15 +13,15 @@ from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, I
 from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.facts import Facts
 from hudictl.state.files.borrowed import Borrowed
-from hudictl.state.files.changes import Future, Needed, Weighed, weigh
+from hudictl.state.files.changes import Future, Judged, Needed, Weighed, weigh
 from hudictl.state.files.partition import NO_RECORDS, Contradiction, PackedRecords, Records, View, judge
 from hudictl.state.timeline.clean_plans import files_to_clean, read_plan
 from hudictl.state.timeline.service_plans import planned_files
-from hudictl.table.files.saved import SavedFiles
+from hudictl.table.files.saved import SavedFiles, SavedNames
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.files.view import committed_without, list_partition, pending_compactions
-from hudictl.table.files.written import by_partition
+from hudictl.table.files.written import Written, by_partition
 from hudictl.table.metadata.place import NOT_ASKED, Known
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant, taken_back
@@ -44,8 +43,8 @@ class Case:
 
     view: View
     records: Mapping[str, PackedRecords]
-    written: Gathered
-    saved: Gathered
+    written: Gathered[Written]
+    saved: Gathered[SavedNames]
     named: frozenset[str]
     within: frozenset[str] | None = None
 
@@ -127,11 +126,12 @@ def weigh_table(
         futures: by partition, what is to change in it.
         only_futures: judges only the partitions with a future.
     """
-    listed = () if known.listing is None else known.listing.files
-    function = partial(weigh, case.view, known.listing is not None, only_futures)
+    listed = known.listing.files if known.listing is not None else None
+    function = partial(weigh, case.view, listed is not None, only_futures)
     futures = futures or {}
-    records = ((path, entry) for path, entry in case.records.items() if not only_futures or path in futures)
-    return found.over("judge partitions", function, case.written, case.saved, records, listed, futures.items())
+    paths = futures if only_futures else dict.fromkeys((*case.records, *futures))
+    given = ((path, Judged(case.records.get(path, NO_RECORDS), futures.get(path))) for path in paths)
+    return found.over("judge partitions", function, written=case.written, saved=case.saved, listed=listed, given=given)
 
 
 def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
@@ -168,7 +168,7 @@ def cleans_in_the_way(table: Table, timeline: Timeline, case: Case, cleans: Iter
     written, saved = picked(case.written, going), picked(case.saved, going)
     for path, plans in going.items():
         files = list_partition(table, path) or []
-        records = case.records.get(path, NO_RECORDS).unpack(case.view, written.get(path), saved.get(path))
+        records = case.records.get(path, NO_RECORDS).unpack(case.view, written.get(path, ()), saved.get(path, ()))
         needed = {file.data.name for file in judge(path, files, records, case.view).needed}
         listed = {file.data.name for file in files}
         for time, names in plans.items():
@@ -232,43 +232,48 @@ def read_case(
     """
     table, timeline = facts.table, facts.timeline
     committed = committed_without(timeline, removed)
-    compactions = pending_compactions(table, timeline, removed)
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
     if savepointed.odd is not None:
         raise Unreadable(
             f"the savepoint lists {savepointed.odd!r}: this is not the name of a data file", file=savepointed.odd
         )
-    own = _turned((path, time) for time, paths in (owners or {}).items() for path in paths)
-    replaced = _turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))
-    revived = _turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))
-    pending: dict[str, dict[str, str]] = defaultdict(dict)
-    for (path, file_id), time in compactions.items():
-        pending[path][file_id] = time
-    # The fields of ``Records``, by partition.
-    kinds: dict[str, Mapping[str, Any]] = {
-        "owners": own,
-        "planned": planned_files(table, timeline, removed),
-        "cleaned": _cleaned(facts, _newest(table, timeline, removed)),
-        "replaced": replaced,
-        "revived": revived,
-        "compactions": pending,
-        "cleans": files_to_clean(table, timeline, cleans),
-        "borrowed": borrowed or {},
-    }
-    written = _written(facts, removed)
+    owners_of = turned((path, time) for time, paths in (owners or {}).items() for path in paths)
+    replaced = turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))
+    revived = turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))
+    planned, cleaned = planned_files(table, timeline, removed), _cleaned(facts, _newest(table, timeline, removed))
+    compactions, cleaning = compactions_by_partition(facts, removed), files_to_clean(table, timeline, cleans)
+    written, borrowed = _written(facts, removed), borrowed or {}
+    paths = {*written}.union(owners_of, planned, cleaned, replaced, revived, compactions, cleaning, borrowed)
     records = {
         path: PackedRecords(
-            Records(**{kind: found[path] for kind, found in kinds.items() if path in found}),
+            Records(
+                owners=owners_of.get(path, frozenset()),
+                planned=planned.get(path, {}),
+                cleaned=cleaned.get(path, frozenset()),
+                replaced=replaced.get(path, frozenset()),
+                revived=revived.get(path, frozenset()),
+                compactions=compactions.get(path, {}),
+                cleans=cleaning.get(path, {}),
+                borrowed=borrowed.get(path, {}),
+            ),
             tuple(written.get(path, ())),
         )
-        for path in {*written}.union(*kinds.values())
+        for path in paths
     }
     unbound = savepointed.instants.intersection(removed) | _taken_back(facts, savepointed)
     view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), unbound)
     return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named, facts.sweep.within)
 
 
-def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+def compactions_by_partition(facts: Facts, removed: Collection[str]) -> dict[str, dict[str, str]]:
+    """The pending compactions without removed ones, by partition and file id. Raises Unreadable."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for (path, file_id), time in pending_compactions(facts.table, facts.timeline, removed).items():
+        found[path][file_id] = time
+    return found
+
+
+def turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     """The second of each pair, by the first."""
     found: dict[str, set[str]] = defaultdict(set)
     for first, second in pairs:

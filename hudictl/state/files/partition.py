@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 from hudictl.formats.file_names import data_path, parse_data_file, split_names
 from hudictl.table.files.saved import SavedNames, binding
-from hudictl.table.files.slices import Committed, Slice, StoredFile, file_slices, misnamed_logs, read_together
+from hudictl.table.files.slices import (
+    Committed,
+    Slice,
+    StoredFile,
+    file_slices,
+    misnamed_logs,
+    newest,
+    read_together,
+    undated,
+)
 from hudictl.table.files.written import Written
 from hudictl.table.rules import Rules
 
@@ -75,17 +84,10 @@ class PackedRecords:
     others: Records
     written: tuple[tuple[str, str], ...] = ()
 
-    def unpack(
-        self, view: View, written: Sequence[Written] | None = None, saved: Sequence[SavedNames] | None = None
-    ) -> Records:
-        """All records of the partition.
-
-        Args:
-            written: what writes name in it.
-            saved: what the savepoint names in it.
-        """
-        kept = [entry for entry in written or () if entry.time not in view.removed]
-        back = [entry for entry in written or () if entry.time in view.removed]
+    def unpack(self, view: View, written: Sequence[Written] = (), saved: Sequence[SavedNames] = ()) -> Records:
+        """All records of the partition, with what writes and the savepoint name in it."""
+        kept = [entry for entry in written if entry.time not in view.removed]
+        back = [entry for entry in written if entry.time in view.removed]
         names = sorted([*self.written, *((entry.time, entry.names) for entry in kept if entry.names)])
         others = self.others
         if not (names or written or saved):
@@ -205,7 +207,8 @@ def _judge_group(
     removed = [file for file in going if records.writer(file) in records.owners]
     unproved = [file for file in going if records.writer(file) not in records.owners] if going else ()
     contradictions = list(_contradictions(removed, needed, records)) if removed else ()
-    late, misnamed = undated(known, records, view), _misnamed(known, records, view)
+    late = undated(view.rules, known, view.committed, records.compactions.get(file_id))
+    misnamed = _misnamed(known, records, view)
     return Verdict([*needed.values()], missing, removed, unproved, contradictions, late, misnamed)
 
 
@@ -233,19 +236,6 @@ def _misnamed(known: Sequence[StoredFile], records: Records, view: View) -> Sequ
     return misnamed_logs(view.rules, slices)
 
 
-def undated(known: Sequence[StoredFile], records: Records, view: View) -> Sequence[str]:
-    """The archived instants whose completion times decide to which slices of a file group their logs belong: a slice
-    that opened after a write's request may have opened before its completion."""
-    if not view.rules.has_completion_times or all(file.data.is_base for file in known):
-        return ()
-    newest = max(file.data.instant if file.data.is_base else "" for file in known)
-    newest = max(newest, records.compactions.get(known[0].data.file_id, ""))
-    logs = (file.data.instant for file in known if not file.data.is_base)
-    return [
-        time for time in logs if time < newest and time < view.committed.start and time not in view.committed.completion
-    ]
-
-
 def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], records: Records) -> Sequence[StoredFile]:
     """A file group without the slice of a compaction that a clean has deleted: readers use the slice before, which has
     the same rows. Only if all files that the compaction read exist, and no valid log was written to its slice.
@@ -266,9 +256,8 @@ def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], record
 def _together(view: View, members: Sequence[StoredFile], compaction: str | None) -> Sequence[Slice]:
     if compaction is None and all(file.data.is_base for file in members):
         # By far the most frequent case; a table can have very many groups.
-        seen = [file for file in members if file.data.instant in view.committed]
-        newest = max(seen, key=lambda file: file.data.instant, default=None)
-        return (Slice(newest.data.instant, newest, (), False),) if newest else ()
+        last = newest(members, lambda file: file.data.instant, view.committed.__contains__)
+        return (Slice(last.data.instant, last, (), False),) if last else ()
     return read_together(file_slices(view.rules, members, view.committed, compaction))
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.state.facts import Facts
-from hudictl.state.files.needed import Case, Outcome, judged, with_completions
-from hudictl.state.files.partition import PackedRecords, Records, View
-from hudictl.state.files.protected import Protected, outside, protect
+from hudictl.state.files.needed import Case, Outcome, compactions_by_partition, judged, turned, with_completions
+from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
+from hudictl.state.files.protected import Protected, RecordsOfWays, outside, protect
 from hudictl.state.timeline.removed import ways_to
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
-from hudictl.table.files.view import committed_without, pending_compactions
+from hudictl.table.files.view import committed_without
 from hudictl.table.timeline.commits import replaced_groups
 
 
@@ -45,29 +46,31 @@ def savepoint_map(facts: Facts, target: Instant, ways: Sequence[WayBack]) -> tup
 
     Raises Unreadable, StorageFailed, EngineFailed.
     """
-    case = _as_hudi(facts, target)
-    found = _protect(facts, target, ways, case)
+    hudi, cases = _as_hudi(facts, target), [way.case for way in ways]
+    found = _protect(facts, cases, hudi, target.time)
     undated = frozenset().union(*(entry.undated for entry in found))
     if undated:
-        found = _protect(facts, target, ways, with_completions(facts, case, undated))
+        found = _protect(facts, cases, with_completions(facts, hudi, undated), target.time)
     names = dict.fromkeys(facts.sweep.partitions, "") | {entry.path: entry.names for entry in found if entry.names}
     return JoinedNames(dict(sorted(names.items()))), sum(entry.size for entry in found)
 
 
 def needed_names(facts: Facts, case: Case) -> JoinedNames:
     """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
-    found = facts.sweep.over(
-        "name files", partial(protect, [case.view], None, ""), case.written, case.saved, case.records.items()
-    )
+    found = _protect(facts, [case], None, "", "name files")
     return JoinedNames({entry.path: entry.names for entry in found if entry.names})
 
 
-def _protect(facts: Facts, target: Instant, ways: Sequence[WayBack], hudi: Case) -> list[Protected]:
-    cases = [way.case for way in ways]
-    function = partial(protect, [case.view for case in cases], hudi.view, target.time)
-    return facts.sweep.over(
-        "choose files", function, hudi.written, cases[0].saved, *(case.records.items() for case in (*cases, hudi))
+def _protect(
+    facts: Facts, cases: Sequence[Case], hudi: Case | None, target: str, label: str = "choose files"
+) -> list[Protected]:
+    function = partial(protect, [case.view for case in cases], hudi.view if hudi else None, target)
+    others = hudi.records if hudi else {}
+    records = (
+        (path, RecordsOfWays(tuple(case.records.get(path, NO_RECORDS) for case in cases), others.get(path, NO_RECORDS)))
+        for path in dict.fromkeys(chain(others, *(case.records for case in cases)))
     )
+    return facts.sweep.over(label, function, written=cases[0].written, saved=cases[0].saved, given=records)
 
 
 def _as_hudi(facts: Facts, target: Instant) -> Case:
@@ -75,32 +78,26 @@ def _as_hudi(facts: Facts, target: Instant) -> Case:
     visible slice at or before it."""
     timeline = facts.timeline
     then = {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
-    replaced: dict[str, set[str]] = {}
-    for path, file_id in replaced_groups(timeline, facts.commits, then - facts.written.times):
-        replaced.setdefault(path, set()).add(file_id)
-    opened: dict[str, dict[str, str]] = {}
-    for (path, file_id), time in pending_compactions(facts.table, timeline, ()).items():
-        opened.setdefault(path, {})[file_id] = time
+    replaced = turned(replaced_groups(timeline, facts.commits, then - facts.written.times))
+    opened = compactions_by_partition(facts, ())
     records = {
-        path: PackedRecords(Records(replaced=frozenset(replaced.get(path, ())), compactions=opened.get(path, {})))
+        path: PackedRecords(Records(replaced=replaced.get(path, frozenset()), compactions=opened.get(path, {})))
         for path in {*replaced, *opened}
     }
     view = View(facts.table.rules, committed_without(timeline, ()), frozenset())
     return Case(view, records, facts.written.files, NOTHING_SAVED.files, facts.sweep.named)
 
 
-def unprotected(facts: Facts, ways: Sequence[WayBack], named: SavedFiles) -> list[str]:
-    """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
-    delete them. Of all ways to the commit, the one with the fewest such files counts.
+def unprotected(facts: Facts, ways: Sequence[WayBack]) -> list[str]:
+    """The paths of files that a savepoint's commit requires, but the savepoint of ``ways_back`` does not protect, so
+    that a clean may delete them. Of all ways to the commit, the one with the fewest such files counts.
 
     Raises StorageFailed, EngineFailed.
     """
-    return min((_outside(facts, way.case, named) for way in ways if not way.outcome.missing), key=len, default=[])
+    return min((_outside(facts, way.case) for way in ways if not way.outcome.missing), key=len, default=[])
 
 
-def _outside(facts: Facts, case: Case, named: SavedFiles) -> list[str]:
-    look = partial(outside, case.view)
-    found = facts.sweep.over(
-        "look for unprotected files", look, case.written, case.saved, case.records.items(), named.files
-    )
-    return sorted(path for paths in found for path in paths)
+def _outside(facts: Facts, case: Case) -> list[str]:
+    look, records = partial(outside, case.view), case.records.items()
+    found = facts.sweep.over("look for unprotected files", look, written=case.written, saved=case.saved, given=records)
+    return sorted(chain.from_iterable(found))

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION
 from hudictl.state.facts import Facts
@@ -16,7 +16,7 @@ from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.files.choose import is_base_of, not_stored
 from hudictl.table.files.saved import SavedFiles
 from hudictl.table.files.slices import Committed, Group, StoredFile
-from hudictl.table.files.sweep import hidden_by, values
+from hudictl.table.files.sweep import hidden_by
 from hudictl.table.files.view import committed_without
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
@@ -96,7 +96,9 @@ def lost_to_readers(facts: Facts, needed: Outcome) -> list[str]:
     Raises Unreadable: the plan of a pending clean; StorageFailed, EngineFailed.
     """
     listing = facts.known.listing
-    found = chain.from_iterable(facts.sweep.over("look for listed files", not_stored, listing.files) if listing else ())
+    found = chain.from_iterable(
+        facts.sweep.over("look for listed files", not_stored, listed=listing.files) if listing else ()
+    )
     newest: dict[Group, DataFile] = {}
     for partition, name in missing_files(facts.table, facts.timeline, found):
         data = parse_data_file(name)

@@ -71,7 +71,7 @@ def metadata_fate(
             table, f"it does not list {count_of(len(unlisted), 'required file')}: {first_few(unlisted, most=1)}"
         )
     going = {file.path for files in outcome.removed.values() for file in files}
-    unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, listing.files))
+    unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, listed=listing.files))
     hidden = (file.path for file in unlisted_files if not _takes_back(table, file))
     return replace(plan, hidden=frozenset(hidden) - going - set(marked))
 

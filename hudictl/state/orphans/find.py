@@ -13,7 +13,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats import clean, restore, rollback
 from hudictl.formats import instants as fmt
@@ -28,7 +28,7 @@ from hudictl.state.orphans.ownership import Evidence, Index, TakenBack, has_stra
 from hudictl.state.pending import find_restores
 from hudictl.table.files.choose import listed_ones
 from hudictl.table.files.slices import StoredFile, names_by_partition
-from hudictl.table.files.sweep import hidden_by, values
+from hudictl.table.files.sweep import hidden_by
 from hudictl.table.metadata.listing import listing_table, read_listing
 from hudictl.table.table import Table, data_table_of
 from hudictl.table.timeline.active import Timeline, load_timeline, pending_rollbacks, read_instant
@@ -150,7 +150,8 @@ def _listed_alone(facts: Facts, files: Iterable[StoredFile]) -> frozenset[str]:
     )
     if listed is None or not names:
         return frozenset()
-    return frozenset().union(*facts.sweep.over("look for listed files", listed_ones, listed.files, names.items()))
+    found = facts.sweep.over("look for listed files", listed_ones, listed=listed.files, given=names.items())
+    return frozenset().union(*found)
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:

@@ -9,12 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timezone
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
-from hudictl.state.files.changes import stored
-from hudictl.table.files.slices import StoredFile, base_groups, logs_of
-from hudictl.workers import Packed
+from hudictl.table.files.slices import StoredFile, base_groups, base_instant, logs_of, stored
+from hudictl.table.files.sweep import Partition
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 ASKED = "its path was given"
@@ -85,22 +84,20 @@ class Evidence:
     asked: frozenset[str] = frozenset()
 
 
-def strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequence[Any]) -> list[StoredFile] | None:
+def strangers(owned: Collection[str], place: Partition[object]) -> list[StoredFile] | None:
     """The files of a partition that belong to none of some instants. The engine runs this where it is listed."""
-    return [*_strangers(owned, path, listing)] or None
+    return [*_strangers(owned, place)] or None
 
 
-def has_strangers(
-    owned: Collection[str], after: str, path: str, listing: Packed | None, _: Sequence[Any]
-) -> bool | None:
+def has_strangers(owned: Collection[str], after: str, place: Partition[object]) -> bool | None:
     """Whether there are any with an instant after some time; None if not."""
-    return any(file.data.instant > after for file in _strangers(owned, path, listing)) or None
+    return any(file.data.instant > after for file in _strangers(owned, place)) or None
 
 
-def _strangers(owned: Collection[str], path: str, listing: Packed | None) -> Iterator[StoredFile]:
-    for _, entries in base_groups(listing):
-        yield from (stored(path, entry) for entry in entries if entry[0][3] not in owned)
-    yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)
+def _strangers(owned: Collection[str], place: Partition[object]) -> Iterator[StoredFile]:
+    for _, entries in base_groups(place.listing):
+        yield from (stored(place.path, entry) for entry in entries if base_instant(entry) not in owned)
+    yield from (log for log in logs_of(place.path, place.listing) if log.data.instant not in owned)
 
 
 class Ownership(NamedTuple):

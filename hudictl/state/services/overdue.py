@@ -2,12 +2,11 @@
 partition is listed."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from hudictl.table.files.decoded import names_of
 from hudictl.table.files.slices import base_groups
-from hudictl.workers import Packed
+from hudictl.table.files.sweep import Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +21,11 @@ class Kept:
     first: str
 
 
-def overdue(kept: Kept, _: str, listing: Packed | None, given: Sequence[Any]) -> Counter[str] | None:
-    """How many base files are overdue, by the instant in their names.
-
-    Args:
-        given: the names in each savepoint, whose files are kept; may be None.
-    """
-    spared = frozenset().union(*(given[0] or ()))
+def overdue(kept: Kept, place: Partition[object]) -> Counter[str] | None:
+    """How many base files are overdue, by the instant in their names; those in savepoints are kept."""
+    spared = names_of(place.saved)
     found: Counter[str] = Counter()
-    for _, entries in base_groups(listing):
+    for _, entries in base_groups(place.listing):
         matches = [match for match, _, _ in entries if match[3] in kept.completed or match[3] < kept.first]
         matches.sort(key=lambda match: match[3])
         if kept.versions:

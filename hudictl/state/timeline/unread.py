@@ -3,17 +3,16 @@
 Archiving that passes a savepoint makes such commits (hoodie.archive.beyond.savepoint).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.state.facts import Facts
-from hudictl.table.files.slices import base_groups
+from hudictl.table.files.slices import base_groups, base_instant, newest
+from hudictl.table.files.sweep import Partition
 from hudictl.table.timeline.archive import archived_after
-from hudictl.workers import Packed
 
 
 def archived_later(facts: Facts) -> frozenset[str]:
@@ -29,25 +28,21 @@ def unread(facts: Facts, archived: Collection[str], removed: Collection[str]) ->
     """The paths of base files of such commits that would be the newest of their file groups."""
     done = frozenset(entry.time for entry in facts.timeline.completed_writes() if entry.time not in removed)
     choose = partial(unread_files, done, archived)
-    return sorted(chain.from_iterable(facts.sweep.over("look for unread files", choose, facts.written.files)))
+    return sorted(chain.from_iterable(facts.sweep.over("look for unread files", choose, written=facts.written.files)))
 
 
-def unread_files(
-    done: Collection[str], archived: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
-) -> list[str] | None:
+def unread_files(done: Collection[str], archived: Collection[str], place: Partition[object]) -> list[str] | None:
     """The paths of base files of archived commits that are the newest of their file groups. Replaced groups are left
     out.
 
     Args:
         done: the completed commits on the timeline.
         archived: other commits.
-        given: what writes name in the partition; may be None.
     """
-    replaced = frozenset().union(*(entry.replaced for entry in given[0] or ()))
+    replaced = frozenset().union(*(entry.replaced for entry in place.written))
     found = []
-    for file_id, entries in base_groups(listing):
-        files = [match for match, _, _ in entries if match[3] in archived or match[3] in done]
-        newest = max(files, key=lambda match: match[3], default=None)
-        if newest is not None and newest[3] in archived and file_id not in replaced:
-            found.append(data_path(path, newest[0]))
+    for file_id, entries in base_groups(place.listing):
+        last = newest(entries, base_instant, lambda time: time in archived or time in done)
+        if last is not None and base_instant(last) in archived and file_id not in replaced:
+            found.append(data_path(place.path, last[0][0]))
     return found or None

@@ -1,15 +1,14 @@
 """Functions for ``Sweep.select`` and ``Sweep.over``. Executors import this module: it imports nothing that reads a
 table."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 from hudictl import workers
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.storage import Storage
-from hudictl.table.files.slices import StoredFile, stored_files
-from hudictl.table.files.sweep import names_of
-from hudictl.workers import Packed
+from hudictl.table.files.decoded import names_of
+from hudictl.table.files.slices import Committed, Group, StoredFile
+from hudictl.table.files.sweep import Partition
 
 
 def is_any(_: StoredFile) -> bool:
@@ -52,75 +51,97 @@ def is_of_other_groups(groups: Collection[tuple[str, str]], file: StoredFile) ->
     return (file.partition, file.data.file_id) not in groups
 
 
-def foreign(extension: str, path: str, listing: Packed | None, _: Sequence[Any]) -> list[StoredFile] | None:
+def foreign(extension: str, place: Partition[object]) -> list[StoredFile] | None:
     """The files in a partition that look like base files, and do not have the name of one: of no group, no instant."""
-    files = listing.files if listing is not None else ()
+    files = place.listing.files if place.listing is not None else ()
     ours = (file for file in files if file[0].endswith(extension) and not file[0].startswith(PARTITION_METAFILE))
-    odd = [StoredFile(path, DataFile(file[0], "", ""), *file[1:]) for file in ours if parse_data_file(file[0]) is None]
-    return odd or None
+    odd = (file for file in ours if parse_data_file(file[0]) is None)
+    return [StoredFile(place.path, DataFile(file[0], "", ""), *file[1:]) for file in odd] or None
 
 
-def states(path: str, listing: Packed | None, given: Sequence[Any]) -> list[tuple[str, tuple[int, int]]] | None:
+def states(place: Partition[Collection[str]]) -> list[tuple[str, tuple[int, int]]] | None:
     """Size and time of the files in a partition that have one of the given names; each with its path."""
-    if listing is None or not given[0]:
+    wanted = place.given
+    if place.listing is None or not wanted:
         return None
-    return [(data_path(path, name), (size, time)) for name, size, time in listing.files if name in given[0]] or None
+    found = (file for file in place.listing.files if file[0] in wanted)
+    return [(data_path(place.path, name), (size, time)) for name, size, time in found] or None
 
 
-def bucket_twins(path: str, listing: Packed | None, _: Sequence[Any]) -> list[tuple[str, str]] | None:
-    """The file groups of a partition (partition path and file id) with the number of the same bucket, as the bucket
-    index writes it: eight digits before the rest of a UUID, which is another one in each group."""
-    groups = {file.data.file_id for file in stored_files(path, listing) if file.data.file_id[:8].isdigit()}
+def bucket_twins(place: Partition[object]) -> list[Group] | None:
+    """The file groups of a partition with the number of the same bucket, as the bucket index writes it: eight digits
+    before the rest of a UUID, which is another one in each group."""
+    groups = {file.data.file_id for file in place.files if file.data.file_id[:8].isdigit()}
     rests: dict[str, set[str]] = {}
     for file_id in groups:
         rests.setdefault(file_id[:8], set()).add(file_id[8:36])
-    return [(path, file_id) for file_id in sorted(groups) if len(rests[file_id[:8]]) > 1] or None
+    return [(place.path, file_id) for file_id in sorted(groups) if len(rests[file_id[:8]]) > 1] or None
 
 
-def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
-    """The files of a partition that the metadata table does not list; ``given`` is what it lists, or None."""
-    listed = names_of(given[0])
-    return [file for file in stored_files(path, listing) if file.data.name not in listed] or None
+def unlisted(place: Partition[object]) -> list[StoredFile] | None:
+    """The files of a partition that the metadata table does not list."""
+    listed = names_of(place.listed)
+    return [file for file in place.files if file.data.name not in listed] or None
 
 
-def not_stored(path: str, listing: Packed | None, given: Sequence[Any]) -> list[tuple[str, str]] | None:
+def not_stored(place: Partition[object]) -> list[tuple[str, str]] | None:
+    """The files that the metadata table lists in a partition, and storage does not have, each with the partition
+    path."""
+    there = place.names
+    return [(place.path, name) for value in place.listed for name, _ in value.files if name not in there] or None
+
+
+def different(place: Partition[Mapping[str, int]]) -> tuple[list[tuple[str, str]], list[StoredFile]] | None:
     """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
-    ``given`` is what it lists, or None."""
-    there = frozenset(listing.names.split("/")) if listing is not None else frozenset()
-    return [(path, name) for value in given[0] or () for name, _ in value.files if name not in there] or None
-
-
-def different(
-    path: str, listing: Packed | None, given: Sequence[Any]
-) -> tuple[list[tuple[str, str]], list[StoredFile]] | None:
-    """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
-    and those that it does not list with their size. ``given`` are the listed sizes by name, or None."""
-    listed, files = given[0] or {}, stored_files(path, listing)
+    and those that it does not list with their size. ``given`` are the listed sizes by name."""
+    listed, files = place.given or {}, place.files
     there = {file.data.name for file in files}
-    absent = [(path, name) for name in listed if name not in there]
+    absent = [(place.path, name) for name in listed if name not in there]
     others = [file for file in files if listed.get(file.data.name) != file.size]
     return (absent, others) if absent or others else None
 
 
-def listed_ones(path: str, _: Packed | None, given: Sequence[Any]) -> list[str] | None:
-    """Of some names in a partition, the paths of those that the metadata table lists; ``given`` is what it lists, and
-    the names; each may be None."""
-    listed = names_of(given[0]) if given[1] else ()
-    return [data_path(path, name) for name in given[1] or () if name in listed] or None
+def listed_ones(place: Partition[Sequence[str]]) -> list[str] | None:
+    """Of the given names in a partition, the paths of those that the metadata table lists."""
+    listed = names_of(place.listed) if place.given else ()
+    return [data_path(place.path, name) for name in place.given or () if name in listed] or None
+
+
+Difference = tuple[str, dict[str, int | None]]
+"""A partition, and by name what must be said of its files: the size in bytes; None for a missing file."""
+
+
+def difference(
+    committed: Committed, hidden: Collection[str], place: Partition[Sequence[StoredFile]]
+) -> Difference | None:
+    """What must be said of a partition in addition, so that the metadata table lists what storage has of completed
+    instants. ``given`` are files of it that are not in the listing.
+
+    Args:
+        committed: the completed instants.
+        hidden: paths of files that stay unlisted, for example those of a dead writer.
+    """
+    listed = {name: size for value in place.listed for name, size in value.files}
+    stored = {file.data.name: file for file in (*place.files, *(place.given or ()))}
+    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
+    changes: dict[str, int | None] = {
+        name: None for name in listed if name not in stored and parse_data_file(name) is not None
+    }
+    for name, file in stored.items():
+        size = listed.get(name)
+        if size is not None and size == file.size:
+            continue
+        if size is not None or (file.size and file.data.instant in committed and file.path not in hidden):
+            changes[name] = file.size
+    return (place.path, changes) if changes else None
 
 
 def scan_partition(
-    storage: Storage,
-    removed: Collection[str],
-    instants: frozenset[str],
-    path: str,
-    listing: Packed | None,
-    _: Sequence[Any],
+    storage: Storage, removed: Collection[str], instants: frozenset[str], place: Partition[object]
 ) -> tuple[str, list[tuple[str, str]]] | None:
     """The blocks of some instants in the logs of a partition that do not carry the name of a removed instant: see
     ``workers.scan_logs``."""
-    files = stored_files(path, listing)
-    logs = [file for file in files if not (file.data.is_base or file.data.cdc or file.data.instant in removed)]
+    logs = [f for f in place.files if not (f.data.is_base or f.data.cdc or f.data.instant in removed)]
     sizes = tuple((file.data.name, file.size or 0) for file in logs)
-    found = workers.scan_logs(workers.ScanTask(storage, path, sizes, instants)) if logs else []
-    return (path, found) if found else None
+    found = workers.scan_logs(workers.ScanTask(storage, place.path, sizes, instants)) if logs else []
+    return (place.path, found) if found else None

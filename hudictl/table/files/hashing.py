@@ -10,11 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl import workers
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.storage import delete_all
-from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
 
 INITIAL = "00000000000000"

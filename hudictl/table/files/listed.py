@@ -6,16 +6,14 @@ Executors import this module: it imports nothing that reads a table.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hudictl.engine.base import Gathered
 from hudictl.errors import Conflict, HudictlError
-from hudictl.formats.file_names import join_sizes, parse_data_file, with_sizes
+from hudictl.formats.file_names import join_sizes, with_sizes
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
 from hudictl.storage import Storage, whole_path
-from hudictl.table.files.slices import Committed, stored_files
-from hudictl.table.files.sweep import names_in
-from hudictl.workers import Packed
+from hudictl.table.files.decoded import names_in
 
 if TYPE_CHECKING:
     from hudictl.formats.hfile import Part
@@ -59,7 +57,7 @@ class ListingTask:
 class ListedFiles:
     """All that a metadata table lists: ``ListedNames`` by partition path; ``filled`` are the partitions with files."""
 
-    files: Gathered
+    files: Gathered[ListedNames]
     partitions: frozenset[str] = frozenset()
     filled: frozenset[str] = frozenset()
 
@@ -142,39 +140,7 @@ class BarePartition(NamedTuple):
     error: HudictlError | None
 
 
-def without_names(path: str, found: Sequence[Sequence[ListedNames]]) -> BarePartition:
+def without_names(path: str, values: Sequence[ListedNames]) -> BarePartition:
     """What the driver needs to know of a partition."""
-    (values,) = found
     error = next((value.error for value in values if value.error is not None), None)
     return BarePartition(path, any(value.names for value in values), sum(value.records for value in values), error)
-
-
-Difference = tuple[str, dict[str, int | None]]
-"""A partition, and by name what must be said of its files: the size in bytes; None for a missing file."""
-
-
-def difference(
-    committed: Committed, hidden: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
-) -> Difference | None:
-    """What must be said of a partition in addition, so that the metadata table lists what storage has of completed
-    instants.
-
-    Args:
-        committed: the completed instants.
-        hidden: paths of files that stay unlisted, for example those of a dead writer.
-        given: what the metadata table lists in the partition, and files of it that are not in the listing; each may be
-            None.
-    """
-    listed = {name: size for value in given[0] or () for name, size in value.files}
-    stored = {file.data.name: file for file in (*stored_files(path, listing), *(given[1] or ()))}
-    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
-    changes: dict[str, int | None] = {
-        name: None for name in listed if name not in stored and parse_data_file(name) is not None
-    }
-    for name, file in stored.items():
-        size = listed.get(name)
-        if size is not None and size == file.size:
-            continue
-        if size is not None or (file.size and file.data.instant in committed and file.path not in hidden):
-            changes[name] = file.size
-    return (path, changes) if changes else None

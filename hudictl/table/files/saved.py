@@ -16,8 +16,8 @@ from hudictl.formats.file_names import parse_data_file, parse_joined, split_name
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.savepoint_names import read_names
 from hudictl.storage import Storage, read_whole
+from hudictl.table.files.decoded import gathered, names_in
 from hudictl.table.files.slices import Committed
-from hudictl.table.files.sweep import gathered, names_in
 from hudictl.table.rules import Rules
 
 if TYPE_CHECKING:
@@ -29,16 +29,6 @@ _ENOUGH_BYTES = 64 * 1024 * 1024
 _LOG = ".log."
 
 
-@dataclass(frozen=True, slots=True)
-class SavedTask:
-    """A savepoint to decode. ``name`` is that of its file, ``size`` is in bytes."""
-
-    storage: Storage
-    path: str
-    name: str
-    size: int
-
-
 class SavedNames(NamedTuple):
     """The files that a savepoint names in one partition, joined by slashes; or what ended its decoding."""
 
@@ -46,23 +36,24 @@ class SavedNames(NamedTuple):
     error: HudictlError | None = None
 
 
-def saved_names(task: SavedTask) -> Iterator[tuple[str, SavedNames]]:
-    """What a savepoint names in each partition. Raises ModuleNotFoundError: one of an unknown schema needs fastavro."""
+def saved_names(storage: Storage, size: int, file: str) -> Iterator[tuple[str, SavedNames]]:
+    """What a savepoint, a file of so many bytes, names in each partition. Raises ModuleNotFoundError: one of an unknown
+    schema needs fastavro."""
+    name = file.rpartition("/")[2]
     try:
         try:
-            for path, names in read_names(partial(task.storage.read, task.path), task.size, task.name):
+            for path, names in read_names(partial(storage.read, file), size, name):
                 yield path, SavedNames(names)
         except Unsupported:
             from hudictl.formats import savepoint
 
-            body = read_whole(task.storage, task.path, INSTANT_BYTES)
-            for path, files in savepoint.decode(body, task.name).files.items():
+            for path, files in savepoint.decode(read_whole(storage, file, INSTANT_BYTES), name).files.items():
                 yield path, SavedNames("/".join(files))
     except HudictlError as error:
         yield "", SavedNames("", error)
     except FileNotFoundError:
         hint = "a writer or another operator is active; run the command again"
-        yield "", SavedNames("", Conflict(f"{task.name} disappeared from the timeline while it was read", hint=hint))
+        yield "", SavedNames("", Conflict(f"{name} disappeared from the timeline while it was read", hint=hint))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +61,7 @@ class SavedFiles:
     """All that a savepoint names: ``SavedNames`` by partition path. ``instants`` are those in the names; ``odd`` is a
     name that is not that of a data file."""
 
-    files: Gathered
+    files: Gathered[SavedNames]
     partitions: frozenset[str] = frozenset()
     instants: frozenset[str] = frozenset()
     odd: str | None = None
@@ -80,17 +71,15 @@ class SavedFiles:
         return names_in(self.files, self.partitions.intersection(partitions))
 
 
-NOTHING_SAVED = SavedFiles(LocalEngine().keep(()))
+NOTHING_SAVED = SavedFiles(LocalEngine().keep(list[tuple[str, SavedNames]]()))
 """Without a savepoint."""
 
 
-def binding(
-    entries: Sequence[SavedNames] | None, rules: Rules, committed: Committed, gone: Collection[str]
-) -> frozenset[str]:
+def binding(entries: Sequence[SavedNames], rules: Rules, committed: Committed, gone: Collection[str]) -> frozenset[str]:
     """The names that count: no file of an instant that is gone, and from table version 8 on no log of a commit that
     does not count. Hudi's own savepoint may name such logs."""
     found: set[str] = set()
-    for entry in entries or ():
+    for entry in entries:
         if not gone and _LOG not in entry.names:
             # By far the most frequent case; a savepoint can name very many files.
             found.update(split_names(entry.names))
@@ -122,9 +111,9 @@ def gather_saved(table: "Table", file: "InstantFile", size: int, engine: Engine)
     Raises:
         Unreadable; Conflict: it disappeared meanwhile; StorageFailed, EngineFailed.
     """
-    task = SavedTask(table.storage, f"{table.layout.timeline}/{file.name}", file.name, size)
+    function, path = partial(saved_names, table.storage, size), f"{table.layout.timeline}/{file.name}"
     much = size > _ENOUGH_BYTES
-    return _found(*gathered(engine, "read the savepoint", saved_names, [task], _without_names, much=much))
+    return _found(*gathered(engine, "read the savepoint", function, [path], _without_names, much=much))
 
 
 def kept_saved(names: Mapping[str, Collection[str]]) -> SavedFiles:
@@ -137,7 +126,7 @@ def _as_it_is(pair: tuple[str, SavedNames]) -> Iterator[tuple[str, SavedNames]]:
     yield pair
 
 
-def _found(files: Gathered, places: Sequence["_Place"]) -> SavedFiles:
+def _found(files: Gathered[SavedNames], places: Sequence["_Place"]) -> SavedFiles:
     for place in places:
         if place.error is not None:
             raise place.error
@@ -156,8 +145,7 @@ class _Place(NamedTuple):
     error: HudictlError | None
 
 
-def _without_names(path: str, found: Sequence[Sequence[SavedNames]]) -> _Place:
-    (entries,) = found
+def _without_names(path: str, entries: Sequence[SavedNames]) -> _Place:
     instants: set[str] = set()
     odd = None
     for name, time, _ in chain.from_iterable(_parsed(entry.names) for entry in entries):

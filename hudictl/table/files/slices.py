@@ -8,12 +8,13 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file, parse_joined
 from hudictl.table.rules import Rules
 from hudictl.workers import Packed
 
+File = TypeVar("File")
 Group = tuple[str, str]
 """A file group: partition path and file id."""
 
@@ -115,6 +116,28 @@ def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterat
         yield last, found
 
 
+def base_instant(entry: BaseEntry) -> str:
+    """The instant in a base file's name."""
+    instant: str = entry[0][3]
+    return instant
+
+
+def stored(path: str, entry: BaseEntry) -> StoredFile:
+    """A base file as an object."""
+    match, size, modified_ms = entry
+    return StoredFile(path, DataFile(match[0], match[1], match[3], 0, match[2]), size, modified_ms)
+
+
+def newest(files: Iterable[File], instant: Callable[[File], str], counts: Callable[[str], bool]) -> File | None:
+    """Of a file group's base files the one that readers use: the newest whose instant counts."""
+    found, last = None, ""
+    for file in files:
+        time = instant(file)
+        if (found is None or time > last) and counts(time):
+            found, last = file, time
+    return found
+
+
 def has_other_size(name: str, found: int, told: int) -> bool:
     """Whether a data file has not the size, in bytes, that a commit has recorded; 0: none. A longer log is whole: a
     pending write or a rollback may have appended to it."""
@@ -158,6 +181,19 @@ def file_slices(
 def read_together(slices: list[Slice]) -> list[Slice]:
     """The visible slices that a reader uses: the newest, and the one before if the newest is a pending compaction's."""
     return slices[:2] if slices and slices[0].pending else slices[:1]
+
+
+def undated(
+    rules: Rules, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
+) -> Sequence[str]:
+    """The archived instants whose completion times decide to which slices of one file group their logs belong: a slice
+    that opened after a write's request may have opened before its completion."""
+    if not rules.has_completion_times or all(file.data.is_base for file in files):
+        return ()
+    bases = (file.data.instant for file in files if file.data.is_base)
+    last = max([*bases, pending_compaction or ""])
+    logs = (file.data.instant for file in files if not file.data.is_base)
+    return [time for time in logs if time < last and time < committed.start and time not in committed.completion]
 
 
 def misnamed_logs(rules: Rules, slices: Sequence[Slice]) -> Sequence[StoredFile]:

@@ -8,28 +8,54 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from hudictl import workers
-from hudictl.engine.base import Engine, Gathered, TaskResult, Value, picked
+from hudictl.engine.base import Engine, Gathered, Value, values
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import EngineFailed, StorageFailed
 from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.savepoint_names import JoinedNames
-from hudictl.phrases import first_few
 from hudictl.storage import Storage
 from hudictl.table.files.key_ranges import RangeTask, begin_range, key_ranges, list_range
 from hudictl.table.files.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
 
 if TYPE_CHECKING:
+    from hudictl.table.files.listed import ListedNames
+    from hudictl.table.files.saved import SavedNames
+    from hudictl.table.files.written import Written
     from hudictl.table.table import Table
+
+Given = TypeVar("Given", covariant=True)
 
 # Up to so many files the driver lists and judges by itself: the jobs of Spark alone would take longer (3 s on 2 cores).
 _ENOUGH_FILES = 200_000
 _FOLDERS_AT_ONCE = 64
 _FIRST_FOLDERS = 4
 """How many folders are listed at once until a file is seen: each may hold very many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition(Generic[Given]):
+    """A partition as a function of ``Sweep.over`` sees it: its listing, if it has one, and what records name in it:
+    completed writes, the savepoint, the metadata table, as far as ``over`` got these. ``given`` is the driver's own."""
+
+    path: str
+    listing: Packed | None
+    written: "Sequence[Written]" = ()
+    saved: "Sequence[SavedNames]" = ()
+    listed: "Sequence[ListedNames]" = ()
+    given: Given | None = None
+
+    @property
+    def files(self) -> list[StoredFile]:
+        """The data files in the listing, sorted by name."""
+        return stored_files(self.path, self.listing)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all files in the listing."""
+        return frozenset(split_names(self.listing.names)) if self.listing is not None else frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +71,7 @@ class Sweep:
     """
 
     engine: Engine
-    listings: Gathered
+    listings: Gathered[Packed]
     partitions: frozenset[str]
     linked: frozenset[str]
     tables: frozenset[str]
@@ -56,18 +82,21 @@ class Sweep:
     def over(
         self,
         label: str,
-        function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
-        *others: Iterable[tuple[str, Any]] | Gathered,
+        function: Callable[[Partition[Given]], Value | None],
+        *,
+        written: "Gathered[Written] | None" = None,
+        saved: "Gathered[SavedNames] | None" = None,
+        listed: "Gathered[ListedNames] | None" = None,
+        given: Iterable[tuple[str, Given]] | None = None,
     ) -> list[Value]:
-        """Applies a function to each partition that is listed, or that is a key of ``others``: its path, its listing,
-        and its value in each of ``others``, or None. Of something gathered, all its values. The results are in no
-        order.
+        """Applies a function to each partition that is listed, or of which the others have something. The results are
+        in no order.
 
         Raises StorageFailed, EngineFailed.
         """
-        beside = [other if isinstance(other, Gathered) else self.engine.keep(other) for other in others]
-        look = partial(_look, function, self.odd, self.within, [isinstance(other, Gathered) for other in others])
-        return values(self.engine.over(label, [self.listings, *beside], look), label)
+        sources = [self.listings, written, saved, listed, None if given is None else self.engine.keep(given)]
+        look = partial(_look, function, self.odd, self.within, [source is not None for source in sources])
+        return values(self.engine.over(label, [source for source in sources if source is not None], look), label)
 
     def select(
         self, label: str, chosen: Callable[[StoredFile], bool], naming: Collection[str] | None = None
@@ -89,20 +118,20 @@ class Sweep:
             wanted.setdefault(path, set()).add(file_id)
         if not wanted:
             return []
-        return _by_path(self.over("look for file groups", _of_groups, wanted.items()))
+        return _by_path(self.over("look for file groups", _of_groups, given=wanted.items()))
 
     def absent(self, names: Mapping[str, Collection[str]]) -> list[str]:
         """Of some file names by partition, the paths of those that are not listed, sorted. Raises StorageFailed,
         EngineFailed."""
         joined = names.joined.items() if isinstance(names, JoinedNames) else _joined(names)
         wanted = ((path, entries) for path, entries in joined if entries)
-        found = self.over("look for files", _absent, wanted) if names else []
+        found = self.over("look for files", _absent, given=wanted) if names else []
         return sorted(path for paths in found for path in paths)
 
     def bytes_of(self, names: Mapping[str, Collection[str]]) -> int:
         """The size of the listed ones of some files, in bytes. Raises StorageFailed, EngineFailed."""
         wanted = {path: frozenset(entries) for path, entries in names.items() if entries}
-        return sum(self.over("add up sizes", _bytes_of, wanted.items())) if wanted else 0
+        return sum(self.over("add up sizes", _bytes_of, given=wanted.items())) if wanted else 0
 
 
 def _joined(names: Mapping[str, Collection[str]]) -> Iterator[tuple[str, str]]:
@@ -114,23 +143,33 @@ def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
 
 
 def _look(
-    function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
+    function: Callable[[Partition[Given]], Value | None],
     odd: Collection[str],
     within: Collection[str] | None,
-    many: Sequence[bool],
+    asked: Sequence[bool],
     path: str,
-    found: Sequence[Sequence[Any]],
+    found: Sequence[Sequence[object]],
 ) -> Value | None:
+    """Looks at a partition. ``asked``: which of the sources of ``Sweep.over`` there are; ``found`` are their values."""
     if within is not None and path not in within:
         return None
-    listing = next(iter(found[0]), None)
+    values = iter(found)
+    listings, written, saved, listed, given = [next(values) if is_asked else () for is_asked in asked]
+    listing = cast("Packed | None", next(iter(listings), None))
     if listing is not None and not _counts(listing) and path not in odd:
         listing = None
-    beside = zip(found[1:], many, strict=True)
-    others = [(given or None) if several else next(iter(given), None) for given, several in beside]
-    if listing is None and all(value is None for value in others):
+    if listing is None and not (written or saved or listed or given):
         return None
-    return function(path, listing, others)
+    return function(
+        Partition(
+            path,
+            listing,
+            cast("Sequence[Written]", written),
+            cast("Sequence[SavedNames]", saved),
+            cast("Sequence[ListedNames]", listed),
+            cast("Given | None", next(iter(given), None)),
+        )
+    )
 
 
 def _counts(listing: Packed) -> bool:
@@ -138,33 +177,27 @@ def _counts(listing: Packed) -> bool:
 
 
 def _select(
-    chosen: Callable[[StoredFile], bool],
-    naming: Sequence[str] | None,
-    path: str,
-    listing: Packed | None,
-    _: Sequence[Any],
+    chosen: Callable[[StoredFile], bool], naming: Sequence[str] | None, place: Partition[object]
 ) -> list[StoredFile] | None:
-    if listing is None or (naming is not None and not any(text in listing.names for text in naming)):
+    if place.listing is None or (naming is not None and not any(text in place.listing.names for text in naming)):
         return None
-    return [file for file in stored_files(path, listing) if chosen(file)] or None
+    return [file for file in place.files if chosen(file)] or None
 
 
-def _of_groups(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
-    (wanted,) = given
-    return [file for file in stored_files(path, listing) if file.data.file_id in wanted] if wanted else None
+def _of_groups(place: Partition[set[str]]) -> list[StoredFile] | None:
+    wanted = place.given or ()
+    return [file for file in place.files if file.data.file_id in wanted] if wanted else None
 
 
-def _absent(path: str, listing: Packed | None, given: Sequence[Any]) -> list[str] | None:
-    (wanted,) = given
-    if not wanted:
+def _absent(place: Partition[str]) -> list[str] | None:
+    if not place.given:
         return None
-    listed = {name for name, _, _ in listing.files} if listing is not None else set()
-    return [data_path(path, name) for name in {*split_names(wanted)} - listed]
+    return [data_path(place.path, name) for name in {*split_names(place.given)} - place.names]
 
 
-def _bytes_of(_: str, listing: Packed | None, given: Sequence[Any]) -> int | None:
-    (wanted,) = given
-    return sum(size for name, size, _ in listing.files if name in wanted) if listing and wanted else None
+def _bytes_of(place: Partition[frozenset[str]]) -> int | None:
+    wanted = place.given
+    return sum(size for name, size, _ in place.listing.files if name in wanted) if place.listing and wanted else None
 
 
 class _Folder(NamedTuple):
@@ -286,51 +319,6 @@ def _tasks(
         yield workers.ListTask(storage, folder, sync, more)
 
 
-def gathered(
-    engine: Engine,
-    label: str,
-    function: Callable[[Any], Iterable[tuple[str, Any]]],
-    items: Sequence[Any],
-    look: Callable[[str, Sequence[Sequence[Any]]], Value | None],
-    *,
-    much: bool,
-) -> tuple[Gathered, list[Value]]:
-    """Gathers values by partition, and what a first look at each partition says.
-
-    Args:
-        much: less than that this process decodes by itself: a job of Spark alone would take longer.
-
-    Raises StorageFailed, EngineFailed.
-    """
-    where = engine if much else LocalEngine()
-    try:
-        kept = where.gather(label, function, items)
-        return kept, values(where.over(label, [kept], look), label)
-    except EngineFailed as error:
-        # Executors need fsspec alone: where they have no fastavro, this process decodes.
-        if not much or error.fields.get("module") != "fastavro":
-            raise
-        return gathered(engine, label, function, items, look, much=False)
-
-
-class _Joined(Protocol):
-    """A value with file names that are joined by slashes."""
-
-    @property
-    def names(self) -> str:
-        """The names."""
-
-
-def names_of(values: Sequence[_Joined] | None) -> frozenset[str]:
-    """The names in the gathered values of a partition, if there are any."""
-    return frozenset(name for value in values or () for name in split_names(value.names))
-
-
-def names_in(files: Gathered, partitions: Collection[str]) -> dict[str, frozenset[str]]:
-    """The names in the gathered values of some partitions. Raises EngineFailed."""
-    return {path: names_of(found) for path, found in picked(files, partitions).items()}
-
-
 def other_table(partition: str, found: Sweep) -> str | None:
     """The folder at or above a partition that is another table; None if there is none."""
     parts = partition.split("/")
@@ -342,15 +330,3 @@ def hidden_by(partition: str, partitions: Collection[str]) -> str | None:
     parts = partition.split("/") if partition else []
     above = ("/".join(parts[:depth]) for depth in range(len(parts)))
     return next((path for path in above if path in partitions), None)
-
-
-def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
-    """The values of an engine's results. Raises StorageFailed: some tasks failed."""
-    errors = [result.error for result in results if result.error is not None]
-    if errors:
-        raise StorageFailed(
-            f"cannot {verb}: {first_few(errors, most=1, rest=' (and {} more)')}",
-            hint="fix the cause, then run the same command again",
-            failed=len(errors),
-        )
-    return [result.value for result in results if result.value is not None]

@@ -8,7 +8,7 @@ from hudictl import workers
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path
 from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
 from hudictl.formats.plans import decode_compaction_groups
-from hudictl.table.files.slices import Committed, Group, Slice, StoredFile, file_slices, stored_files
+from hudictl.table.files.slices import Committed, Group, Slice, StoredFile, file_slices, stored_files, undated
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 from hudictl.table.timeline.archive import archived_completions
@@ -61,19 +61,13 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
 def with_archived(
     table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
 ) -> Committed:
-    """Adds the completion times of archived writes, if they decide to which slice a log belongs.
-
-    They do if the file group has a slice that opened after the write's request. A write that is not in the archive
-    counts as completed at its requested time.
-    """
-    if not table.rules.has_completion_times:
-        return committed
-    unknown = set()
-    for group, files in groups.items():
-        bases = [file.data.instant for file in files if file.data.is_base]
-        newest = max([*bases, compactions.get(group, "")], default="")
-        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
-    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
+    """Adds the completion times of archived writes, if they decide to which slice a log belongs: see ``undated``. A
+    write that is not in the archive counts as completed at its requested time."""
+    archived = {
+        time
+        for group, files in groups.items()
+        for time in undated(table.rules, files, committed, compactions.get(group))
+    }
     if not archived:
         return committed
     return replace(committed, completion={**archived_completions(table, archived), **committed.completion})

@@ -8,15 +8,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from hudictl.engine.base import Engine, Gathered
+from hudictl.engine.base import Engine, Gathered, look_at, values
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path, join_sizes, split_names, with_sizes
 from hudictl.formats.instants import State
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.storage import Storage, read_whole
-from hudictl.table.files.sweep import gathered, values
+from hudictl.table.files.decoded import gathered
 
 if TYPE_CHECKING:
     from hudictl.formats.commit_metadata import CommitMetadata
@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 # Up to so many bytes of commit metadata the driver decodes by itself: a job of Spark alone would take longer.
 _ENOUGH_BYTES = 64 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class WriteTask:
-    """The metadata of a completed write, to decode."""
-
-    storage: Storage
-    path: str
-    time: str
 
 
 class Written(NamedTuple):
@@ -69,16 +60,18 @@ def recorded_sizes(writes: Iterable[Written]) -> dict[str, int]:
     return sizes
 
 
-def written_files(task: WriteTask) -> Iterator[tuple[str, Written]]:
-    """What a write names in each partition. Raises ModuleNotFoundError: fastavro is missing here."""
+def written_files(storage: Storage, write: tuple[str, str]) -> Iterator[tuple[str, Written]]:
+    """What a completed write (its time, the path of its metadata) names in each partition. Raises ModuleNotFoundError:
+    fastavro is missing here."""
     from hudictl.formats import commit_metadata
 
+    time, path = write
     try:
-        metadata = commit_metadata.decode(read_whole(task.storage, task.path, INSTANT_BYTES), task.path)
+        metadata = commit_metadata.decode(read_whole(storage, path, INSTANT_BYTES), path)
     except (Unreadable, FileNotFoundError):
-        yield "", Written(task.time, readable=False)
+        yield "", Written(time, readable=False)
     else:
-        yield from by_partition(task.time, metadata)
+        yield from by_partition(time, metadata)
 
 
 def by_partition(time: str, metadata: "CommitMetadata") -> Iterator[tuple[str, Written]]:
@@ -115,7 +108,7 @@ class WrittenFiles:
     ``unreadable`` are the times of those whose metadata cannot be read.
     """
 
-    files: Gathered
+    files: Gathered[Written]
     times: frozenset[str]
     partitions: frozenset[str]
     replaced_in: frozenset[str]
@@ -126,14 +119,15 @@ def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: 
     """Decodes the metadata of some completed writes; little of it without the engine. Raises StorageFailed,
     EngineFailed."""
     files = {entry.time: entry.file(State.COMPLETED) for entry in timeline.completed_writes() if entry.time in times}
-    tasks = [
-        WriteTask(table.storage, f"{table.layout.timeline}/{file.name}", time)
+    writes = [
+        (time, f"{table.layout.timeline}/{file.name}")
         for time, file in files.items()
         if file is not None and timeline.sizes[file.name]
     ]
     size = sum(timeline.sizes[file.name] for file in files.values() if file is not None)
     much = size > _ENOUGH_BYTES
-    kept, places = gathered(engine, "read commits", written_files, tasks, _without_names, much=much)
+    function = partial(written_files, table.storage)
+    kept, places = gathered(engine, "read commits", function, writes, _without_names, much=much)
     return WrittenFiles(
         kept,
         frozenset(files),
@@ -143,7 +137,7 @@ def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: 
     )
 
 
-def writers_of(files: Gathered, names: Mapping[str, Collection[str]]) -> dict[str, str]:
+def writers_of(files: Gathered[Written], names: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Of some files, by partition path and name, the paths of those that writes name, each with the newest such write.
 
     Args:
@@ -160,24 +154,21 @@ def writers_of(files: Gathered, names: Mapping[str, Collection[str]]) -> dict[st
     return dict(chain.from_iterable(found))
 
 
-def _writers(path: str, found: Sequence[Sequence[Any]]) -> list[tuple[str, str]] | None:
-    entries, wanted = found[0], next(iter(found[1]), None)
-    if not wanted:
-        return None
+def _writers(path: str, found: Sequence[Sequence[object]]) -> list[tuple[str, str]] | None:
     newest: dict[str, str] = {}
-    for entry in sorted(entries, key=lambda entry: entry.time):
-        newest.update(dict.fromkeys(wanted.intersection(split_names(entry.names)), entry.time))
-    return [(data_path(path, name), time) for name, time in newest.items()]
+    for wanted in cast("Sequence[frozenset[str]]", found[1]):
+        for entry in sorted(cast("Sequence[Written]", found[0]), key=lambda entry: entry.time):
+            newest.update(dict.fromkeys(wanted.intersection(split_names(entry.names)), entry.time))
+    return [(data_path(path, name), time) for name, time in newest.items()] or None
 
 
-def built_on(files: Gathered, times: Collection[str]) -> frozenset[str]:
+def built_on(files: Gathered[Written], times: Collection[str]) -> frozenset[str]:
     """Those of some instants on whose files writes are based. Raises StorageFailed, EngineFailed."""
-    results = files.engine.over("look at commits", [files], partial(_built_on, frozenset(times)))
-    return frozenset().union(*values(results, "look at commits"))
+    return frozenset().union(*look_at(files, "look at commits", partial(_built_on, frozenset(times))))
 
 
-def _built_on(times: frozenset[str], _: str, found: Sequence[Sequence[Written]]) -> frozenset[str] | None:
-    return times.intersection(chain.from_iterable(entry.previous for entry in found[0])) or None
+def _built_on(times: frozenset[str], _: str, entries: Sequence[Written]) -> frozenset[str] | None:
+    return times.intersection(chain.from_iterable(entry.previous for entry in entries)) or None
 
 
 class _Place(NamedTuple):
@@ -189,8 +180,7 @@ class _Place(NamedTuple):
     unreadable: frozenset[str]
 
 
-def _without_names(path: str, found: Sequence[Sequence[Written]]) -> _Place:
-    (entries,) = found
+def _without_names(path: str, entries: Sequence[Written]) -> _Place:
     return _Place(
         path,
         any(entry.wrote for entry in entries),

@@ -12,6 +12,7 @@ from hudictl.formats import hfile
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
+from hudictl.table.files.decoded import gathered
 from hudictl.table.files.listed import (
     ListedFiles,
     ListedNames,
@@ -22,7 +23,6 @@ from hudictl.table.files.listed import (
     without_names,
 )  # fmt: skip
 from hudictl.table.files.slices import StoredFile, group_files, read_together
-from hudictl.table.files.sweep import gathered
 from hudictl.table.files.view import committed_without, list_partition, pending_compactions, visible_slices
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule

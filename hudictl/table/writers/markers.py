@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudictl import workers
+from hudictl.engine.base import values
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.layouts import MARKERS
@@ -18,7 +19,6 @@ from hudictl.formats.markers import (
     parse_server_file,
 )
 from hudictl.storage import entries_of, read_whole
-from hudictl.table.files.sweep import values
 from hudictl.table.table import Table
 
 UNKNOWN = "unknown"

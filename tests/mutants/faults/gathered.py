@@ -21,7 +21,7 @@ FAULTS = (
     ),
     Fault(
         WRITTEN,
-        '        yield "", Written(task.time, readable=False)\n',
+        '        yield "", Written(time, readable=False)\n',
         "        return\n",
         "a commit that cannot be read names nothing, and nobody is told",
         ("table/files/test_written.py",),

@@ -8,7 +8,7 @@ STATE = "state/orphans/find.py"
 FAULTS = (
     Fault(
         WHOSE,
-        "    yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)\n",
+        "    yield from (log for log in logs_of(place.path, place.listing) if log.data.instant not in owned)\n",
         "",
         "logs are never orphans",
         ("state/orphans/test_find.py",),
@@ -22,7 +22,7 @@ FAULTS = (
     ),
     Fault(
         "table/files/choose.py",
-        "    absent = [(path, name) for name in listed if name not in there]\n",
+        "    absent = [(place.path, name) for name in listed if name not in there]\n",
         "    absent: list[tuple[str, str]] = []\n",
         "a file that readers look for in vain is not found",
         ("reports/test_metadata_table.py",),
@@ -282,8 +282,8 @@ FAULTS = (
     ),
     Fault(
         "table/files/choose.py",
-        "for name in given[1] or () if name in listed] or None",
-        "for name in given[1] or ()] or None",
+        "for name in place.given or () if name in listed] or None",
+        "for name in place.given or ()] or None",
         "an orphan stays since its folder has no metafile, though the metadata table does not list it",
         (
             "ops/clean_up/test_orphans_guards.py::test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafile",

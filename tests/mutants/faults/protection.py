@@ -94,8 +94,8 @@ FAULTS = (
     ),
     Fault(
         PROTECTED,
-        "zip(ways, records, strict=False)",
-        "zip(ways[:1], records, strict=False)",
+        "zip(ways, records.ways, strict=True)",
+        "zip(ways[:1], records.ways, strict=False)",
         "a savepoint names what one way back needs",
         ("state/files/test_savepoint_files.py::test_it_names_what_each_way_back_needs",),
     ),
@@ -133,8 +133,8 @@ FAULTS = (
     ),
     Fault(
         PROTECTED,
-        "for entry in written or () if entry.time <= target]",
-        "for entry in written or () if entry.time < target]",
+        "for entry in place.written if entry.time <= target]",
+        "for entry in place.written if entry.time < target]",
         "what the target itself replaced is named, and its commit is decoded by the engine",
         (
             "state/files/test_savepoint_files.py::test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_is",
@@ -151,8 +151,8 @@ FAULTS = (
     ),
     Fault(
         PROTECTED,
-        "committed(entry[0][3]) and entry[0][3] <= target]",
-        "committed(entry[0][3]) and entry[0][3] < target]",
+        "lambda time: time <= target and",
+        "lambda time: time < target and",
         "the target's own slice is not the newest",
         (
             "state/files/test_savepoint_files.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",

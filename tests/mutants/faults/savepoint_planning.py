@@ -196,7 +196,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    added = unprotected(facts, ways, saved)\n",
+        "    added = unprotected(facts, ways)\n",
         "    added: list[str] = []\n",
         "a savepoint that names too little is called whole",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),

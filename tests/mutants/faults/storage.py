@@ -348,7 +348,7 @@ FAULTS = (
         ("test_workers.py::test_a_folder_that_is_not_there_is_an_error",),
     ),
     Fault(
-        "table/files/sweep.py",
+        "engine/base.py",
         "    if errors:\n        raise StorageFailed(",
         "    if len(errors) == len(results) > 0:\n        raise StorageFailed(",
         "a task that failed counts as done",

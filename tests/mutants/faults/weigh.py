@@ -15,14 +15,14 @@ VERIFY = "ops/undo/verify.py"
 FAULTS = (
     Fault(
         WEIGH,
-        "    if records.saved and any(entry is not newest and entry[0][0] in records.saved for entry in entries):\n",
+        "    if records.saved and any(entry is not last and entry[0][0] in records.saved for entry in entries):\n",
         "    if False:\n",
         "an older file of a plain group is not needed though a savepoint names it",
     ),
     Fault(
         WEIGH,
-        "        if time in removed:\n",
-        "        if False:\n",
+        "in entries if base_instant(entry) in removed] if removed else ()",
+        "in entries if False] if removed else ()",
         "base files of a removed instant stay in a group that has nothing else of note",
     ),
     Fault(
@@ -45,8 +45,8 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "        elif committed(time) and (newest is None",
-        "        elif (newest is None",
+        "newest(entries, base_instant, committed)",
+        "newest(entries, base_instant, lambda _: True)",
         "the file of a writer that is at work counts as needed",
     ),
     Fault(
@@ -184,8 +184,8 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "listing is not None and records.names_files else",
-        "listing is not None and False else",
+        "place.names if records.names_files else",
+        "place.names if False else",
         "a named file that is there counts as gone",
     ),
     Fault(
@@ -218,8 +218,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        '        "cleans": files_to_clean(table, timeline, cleans),\n',
-        "",
+        ", compactions, cleaning, borrowed",
+        ", compactions, borrowed",
         "a pending clean of a partition that no commit names is not found",
         ("state/files/test_needed_records.py::test_a_pending_clean_of_a_partition_that_nothing_else_names_counts",),
     ),
@@ -254,16 +254,14 @@ FAULTS = (
     ),
     Fault(
         PROTECTED,
-        "            slices = file_slices(hudi.rules, members, hudi.committed, records.compactions.get(file_id))\n"
-        "            yield from next((entry.files for entry in slices if entry.key <= target), ())\n",
-        "            slices = file_slices(hudi.rules, members, hudi.committed, records.compactions.get(file_id))\n"
-        "            yield from next((entry.files for entry in slices), ())\n",
+        "for entry in slices if entry.key <= target), ())",
+        "for entry in slices), ())",
         "a savepoint names a later slice, and not its own",
         ("state/files/test_savepoint_files.py::test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone",),
     ),
     Fault(
         SWEEP,
-        "    if listing is None and all(value is None for value in others):\n",
+        "    if listing is None and not (written or saved or listed or given):\n",
         "    if listing is None:\n",
         "a partition that is gone is not judged: its files are not missed",
         ("state/files/test_needed_records.py::test_of_a_partition_that_is_gone_all_is_missed",),
@@ -325,7 +323,7 @@ FAULTS = (
         ("table/files/test_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
     ),
     Fault(
-        SWEEP,
+        "engine/base.py",
         "    return [result.value for result in results if result.value is not None]\n",
         "    return [result.value for result in results if result.value]\n",
         "an answer that is empty or nought counts for none: answers go to the wrong tasks",
@@ -333,15 +331,15 @@ FAULTS = (
     ),
     Fault(
         SWEEP,
-        "not any(text in listing.names for text in naming)",
-        "not all(text in listing.names for text in naming)",
+        "not any(text in place.listing.names for text in naming)",
+        "not all(text in place.listing.names for text in naming)",
         "the traces of one of two pending writes are not seen",
         ("table/files/test_sweep.py",),
     ),
     Fault(
         SWEEP,
-        "if listing is not None else set()\n    return [data_path",
-        "if listing is not None else {*split_names(wanted)}\n    return [data_path",
+        "- place.names]",
+        "- (place.names or {*split_names(place.given)})]",
         "deleted files of a folder that is gone count as there",
         ("table/files/test_sweep.py",),
     ),
@@ -359,8 +357,8 @@ FAULTS = (
     ),
     Fault(
         CHOOSE,
-        "(file.data.is_base or file.data.cdc or file.data.instant in removed)]",
-        "(file.data.is_base or file.data.cdc)]",
+        "(f.data.is_base or f.data.cdc or f.data.instant in removed)]",
+        "(f.data.is_base or f.data.cdc)]",
         "logs that go anyway are read, and may not be readable",
     ),
     Fault(

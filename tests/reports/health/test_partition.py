@@ -17,6 +17,7 @@ from hudictl.reports.health.partition import Differences, WrongSize, differences
 from hudictl.state.timeline.unread import unread_files
 from hudictl.storage.local import LocalStorage
 from hudictl.table.files.slices import Committed
+from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import Written
 from hudictl.table.table import open_table
 from hudictl.workers import Listing, pack
@@ -36,7 +37,7 @@ def written(number: int, files: dict[str, int], **more: Any) -> Written:
 
 def compared(files: dict[str, int], *commits: Written) -> Differences | None:
     listing = pack(Listing("p", tuple((name, size, 0) for name, size in files.items()), ()))
-    return differences(TWO, TWO.completion.keys(), "p", listing, [[*commits]])
+    return differences(TWO, TWO.completion.keys(), Partition("p", listing, written=commits))
 
 
 def test_a_log_has_at_least_the_largest_size_that_a_commit_has_recorded() -> None:
@@ -61,14 +62,15 @@ def test_each_slice_is_compared_by_itself() -> None:
 
 def test_a_partition_without_files_differs_in_nothing_here() -> None:
     """Missing files are another finding."""
-    assert differences(TWO, TWO.completion.keys(), "p", None, [[written(1, {base(1): 5})]]) is None
-    assert differences(TWO, TWO.completion.keys(), "p", pack(Listing("p", (), ())), [None]) is None
+    assert differences(TWO, TWO.completion.keys(), Partition("p", None, written=[written(1, {base(1): 5})])) is None
+    assert differences(TWO, TWO.completion.keys(), Partition("p", pack(Listing("p", (), ())))) is None
 
 
 def test_only_the_newest_file_of_a_group_is_unread() -> None:
     files = [base(1), base(2), base(1, "g-0"), base(1, "h-0")]
     listing = pack(Listing("p", tuple((name, 1, 0) for name in files), ()))
-    unread = unread_files({at(2)}, {at(1)}, "p", listing, [[written(2, {}, replaced=("h-0",))]])
+    commits = [written(2, {}, replaced=("h-0",))]
+    unread = unread_files({at(2)}, {at(1)}, Partition("p", listing, written=commits))
     assert unread == [f"p/{base(1, 'g-0')}"]
 
 

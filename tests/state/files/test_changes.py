@@ -6,10 +6,11 @@ from dataclasses import replace
 from hypothesis import given
 
 from hudictl.formats.file_names import PARTITION_METAFILE
-from hudictl.state.files.changes import Future, Weighed, tallied, weigh
+from hudictl.state.files.changes import Future, Judged, Weighed, tallied, weigh
 from hudictl.state.files.partition import PackedRecords, Records, View
 from hudictl.table.files.listed import ListedNames
 from hudictl.table.files.slices import Committed, StoredFile
+from hudictl.table.files.sweep import Partition
 from hudictl.table.rules import rules_of
 from hudictl.workers import Listing, Packed, pack
 from tests.state.files.test_partition import LATE, MANY, OLD, PATH, START, TIMES, History, base, histories, log, stored
@@ -38,9 +39,9 @@ def weighed(
     view = View(rules_of(9, 2), Committed(done, START), frozenset(removed))
     names = None if known is None else frozenset(known)
     listing = listing_of(files.items(), metafile=metafile)
-    told = None if records is None else PackedRecords(records)
-    listed = None if names is None else [ListedNames("/".join(names))]
-    found = weigh(view, known is not None, False, PATH, listing, [None, None, told, listed, future])
+    listed = [] if names is None else [ListedNames("/".join(names))]
+    given = Judged(PackedRecords(records or Records()), future)
+    found = weigh(view, known is not None, False, Partition(PATH, listing, listed=listed, given=given))
     assert found is not None
     return found
 
@@ -61,7 +62,7 @@ def test_the_verdict_is_that_of_all_groups(history: History) -> None:
     for files in (history.files, history.files[::2]):
         expected = replace(history, files=files).judged()
         listing = listing_of((file.data.name, file.size or 0) for file in files)
-        tally = tallied(PATH, listing, history.records, history.view)
+        tally = tallied(Partition(PATH, listing), history.records, history.view)
         found = tally.weighed(listing, {})
         assert tally.needed == {file.data.name: file.size for file in expected.needed}
         assert sorted(found.missing) == sorted(expected.missing)
@@ -194,9 +195,8 @@ def test_a_log_of_rollback_blocks_is_no_change_and_any_other_log_is_one() -> Non
     marked = {("a-0", OLD): frozenset(before)}
 
     def needed(names: Iterable[str], future: Future | None) -> object:
-        found = weigh(
-            view, False, False, PATH, listing_of((name, 7) for name in names), [None, None, None, None, future]
-        )
+        listing = listing_of((name, 7) for name in names)
+        found = weigh(view, False, False, Partition(PATH, listing, given=Judged(future=future)))
         assert found is not None
         return found.needed
 
@@ -219,5 +219,5 @@ def test_a_log_that_is_to_be_written_is_judged() -> None:
 def test_where_only_changes_are_asked_for_no_other_partition_is_judged() -> None:
     view = View(rules_of(9, 2), Committed({OLD: OLD}, START), frozenset())
     listing = listing_of([(FIRST, 7)])
-    assert weigh(view, False, True, PATH, listing, [None, None, None, None, None]) is None
-    assert weigh(view, False, True, PATH, listing, [None, None, None, None, Future()]) == weighed({FIRST: 7})
+    assert weigh(view, False, True, Partition(PATH, listing)) is None
+    assert weigh(view, False, True, Partition(PATH, listing, given=Judged(future=Future()))) == weighed({FIRST: 7})

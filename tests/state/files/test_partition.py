@@ -169,7 +169,7 @@ def test_what_was_packed_is_what_is_unpacked() -> None:
     written = {"one": TIMES[1], "two": TIMES[2], "three": TIMES[2]}
     saved = frozenset({base("a-0", TIMES[1]), log("a-0", TIMES[2])})
     packed, named = PackedRecords(others, ((TIMES[1], "one/two"), (TIMES[2], "two/three"))), SavedNames("/".join(saved))
-    assert packed.unpack(view, None, [named]) == replace(others, written=written, saved=saved)
+    assert packed.unpack(view, (), [named]) == replace(others, written=written, saved=saved)
     assert packed.unpack(view) == replace(others, written=written)
     assert PackedRecords(others).unpack(view, (), [named, SavedNames("")]) == replace(others, saved=saved)
 

@@ -16,6 +16,7 @@ from hudictl.state.files.savepoint_files import WayBack, savepoint_map, unprotec
 from hudictl.state.timeline.targets import find_commit
 from hudictl.table.files.saved import NOTHING_SAVED, SavedNames, kept_saved
 from hudictl.table.files.slices import Committed
+from hudictl.table.files.sweep import Partition
 from hudictl.table.rules import Rules, rules_of
 from hudictl.workers import Listing, pack
 from tests.fixtures import Unpack
@@ -60,7 +61,7 @@ def test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone() -> None:
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     for rules in (V6, V9):
         view = View(rules, Committed({first: first, later: later}, first), frozenset())
-        found = {target: protect([], view, target, "p", listing, [None, None, None]) for target in (first, later)}
+        found = {target: protect([], view, target, Partition("p", listing)) for target in (first, later)}
         assert [entry.names.split("/") for entry in found.values() if entry] == [sorted(names[:2]), names[2:]]
         assert [entry.size for entry in found.values() if entry] == [14, 7]
 
@@ -70,7 +71,8 @@ def lacking(rules: Rules, names: Iterable[str], protected: Names) -> list[str]:
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     view = View(rules, Committed({}, "3"), frozenset())
     named = protected.get("p")
-    return sorted(outside(view, "p", listing, [None, None, None, named and [SavedNames("/".join(named))]]) or ())
+    saved = [SavedNames("/".join(named))] if named else []
+    return sorted(outside(view, Partition("p", listing, saved=saved)) or ())
 
 
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:
@@ -88,11 +90,11 @@ def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypa
     most, least = WayBack(case, Outcome()), WayBack(replace(case, named=frozenset()), Outcome())
     impossible = WayBack(case, Outcome(missing=("p/lost",)))
     lacks = {id(most.case): [LOG], id(least.case): [LOG, OTHER]}
-    monkeypatch.setattr(protection, "_outside", lambda facts, case, named: lacks[id(case)])
+    monkeypatch.setattr(protection, "_outside", lambda facts, case: lacks[id(case)])
     for ways in ([most, least], [least, most]):
-        assert unprotected(facts, ways, NOTHING_SAVED) == [LOG]
-    assert unprotected(facts, [impossible, least], NOTHING_SAVED) == [LOG, OTHER]
-    assert unprotected(facts, [impossible], NOTHING_SAVED) == []
+        assert unprotected(facts, ways) == [LOG]
+    assert unprotected(facts, [impossible, least]) == [LOG, OTHER]
+    assert unprotected(facts, [impossible]) == []
 
 
 @VERSIONS

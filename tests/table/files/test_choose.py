@@ -8,6 +8,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.files.choose import is_base_of, is_empty, is_log_of, is_trace, scan_partition, unlisted
 from hudictl.table.files.listed import ListedNames
 from hudictl.table.files.slices import StoredFile, stored_files
+from hudictl.table.files.sweep import Partition
 from hudictl.workers import Listing, Packed, ScanTask, pack
 
 BASE, EMPTY, LATER = "a-0_0-1-1_100.parquet", ".a-0_100.log.1_0-1-1", ".a-0_200.log.1_0-1-1"
@@ -32,10 +33,10 @@ def test_each_choice_is_of_these_files_and_no_others() -> None:
 
 
 def test_of_a_partition_that_no_list_has_all_files_are_unlisted() -> None:
-    assert names(unlisted("p", LISTING, [None])) == {BASE, EMPTY, LATER, CHANGES}
-    assert names(unlisted("p", LISTING, [[ListedNames(f"{BASE}/{EMPTY}")]])) == {LATER, CHANGES}
-    assert unlisted("p", LISTING, [[ListedNames("/".join((BASE, EMPTY, LATER, CHANGES)))]]) is None
-    assert unlisted("p", None, [[ListedNames(BASE)]]) is None
+    assert names(unlisted(Partition("p", LISTING))) == {BASE, EMPTY, LATER, CHANGES}
+    assert names(unlisted(Partition("p", LISTING, listed=[ListedNames(f"{BASE}/{EMPTY}")]))) == {LATER, CHANGES}
+    assert unlisted(Partition("p", LISTING, listed=[ListedNames("/".join((BASE, EMPTY, LATER, CHANGES)))])) is None
+    assert unlisted(Partition("p", None, listed=[ListedNames(BASE)])) is None
 
 
 def test_only_logs_that_stay_are_searched_for_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +44,7 @@ def test_only_logs_that_stay_are_searched_for_blocks(monkeypatch: pytest.MonkeyP
     tasks: list[ScanTask] = []
     monkeypatch.setattr(workers, "scan_logs", lambda task: tasks.append(task) or [("400", LATER)])
     storage, instants = LocalStorage("/nowhere", SCRATCH), frozenset({"400"})
-    assert scan_partition(storage, {"100"}, instants, "p", LISTING, ()) == ("p", [("400", LATER)])
+    assert scan_partition(storage, {"100"}, instants, Partition("p", LISTING)) == ("p", [("400", LATER)])
     assert tasks == [ScanTask(storage, "p", ((LATER, 7),), instants)]
-    assert scan_partition(storage, {"100", "200"}, instants, "p", LISTING, ()) is None
+    assert scan_partition(storage, {"100", "200"}, instants, Partition("p", LISTING)) is None
     assert len(tasks) == 1

@@ -95,7 +95,7 @@ def test_ranges_list_what_trees_list(keys: dict[str, int], some: set[str], every
 
 
 def everything(found: Sweep) -> tuple[object, ...]:
-    listings = found.over("all", lambda path, listing, _: (path, listing))
+    listings = found.over("all", lambda place: (place.path, place.listing))
     return sorted(listings), found.partitions, found.linked, found.tables, found.named, found.odd, found.within
 
 

@@ -12,9 +12,11 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.hfile_writer import encode_hfile
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed
 from hudictl.formats.ranges import ReadAt
-from hudictl.table.files.listed import ListedFiles, ListedNames, difference, merged, packed
+from hudictl.table.files.choose import difference
+from hudictl.table.files.decoded import names_of
+from hudictl.table.files.listed import ListedFiles, ListedNames, merged, packed
 from hudictl.table.files.slices import Committed, StoredFile
-from hudictl.table.files.sweep import names_of
+from hudictl.table.files.sweep import Partition
 from hudictl.table.metadata import listing as metadata_listing
 from hudictl.table.metadata.listing import gather_listing, listing_table, merged_slices, read_listing
 from hudictl.table.table import Table, open_table
@@ -153,7 +155,7 @@ def test_a_key_that_is_no_listed_partition_lists_nothing() -> None:
     entries = {"a": Listed(1, False, "1"), "b": Listed(2, True, "1")}
     assert [*packed(entries).files] == [("a", 1)]
     assert names_of([packed(entries), ListedNames(), packed({"c": Listed(3, False, "1")})]) == {"a", "c"}
-    assert names_of(None) == names_of([ListedNames()]) == frozenset()
+    assert names_of([]) == names_of([ListedNames()]) == frozenset()
 
 
 def test_logs_are_merged_before_the_base_file() -> None:
@@ -173,11 +175,12 @@ def test_what_must_be_said_so_that_a_listing_equals_storage() -> None:
     listing = pack(Listing("p", ((".hoodie_partition_metadata", 1, 0), *files), ()))
     listed = packed({name: Listed(7, False, "1") for name in (lost, same, grown, "of another program")})
     view = Committed({done: done}, done)
-    assert difference(view, {f"p/{hidden}"}, "p", listing, [[listed], None]) == (
+    assert difference(view, {f"p/{hidden}"}, Partition("p", listing, listed=[listed])) == (
         "p",
         {lost: None, grown: 9, unseen: 5},
     )
-    assert difference(view, (), "p", None, [[packed({same: Listed(7, False, "1")})], None]) == ("p", {same: None})
+    alone = [packed({same: Listed(7, False, "1")})]
+    assert difference(view, (), Partition("p", None, listed=alone)) == ("p", {same: None})
     beyond = [StoredFile("p", data, 7) for data in [parse_data_file(same)] if data is not None]
-    assert difference(view, (), "p", None, [[packed({same: Listed(7, False, "1")})], beyond]) is None
-    assert difference(view, (), "p", None, [None, beyond]) == ("p", {same: 7})
+    assert difference(view, (), Partition("p", None, listed=alone, given=beyond)) is None
+    assert difference(view, (), Partition("p", None, given=beyond)) == ("p", {same: 7})

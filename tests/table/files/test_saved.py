@@ -10,9 +10,9 @@ from hudictl.formats.avro import encode as encode_avro
 from hudictl.formats.instants import SAVEPOINT, State
 from hudictl.formats.savepoint import SCHEMA, SavepointMetadata, decode, encode
 from hudictl.table.files import saved
+from hudictl.table.files.decoded import names_of
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles, SavedNames, binding, gather_saved, kept_saved
 from hudictl.table.files.slices import Committed
-from hudictl.table.files.sweep import names_of
 from hudictl.table.rules import rules_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline, read_instant
@@ -115,4 +115,4 @@ def test_which_names_count(version: int, gone: Sequence[str], expected: set[str]
     view = Committed({TIME: TIME}, TIME)
     rules = rules_of(version, 1 if version == 6 else 2)
     assert binding([SavedNames(f"{BASE}/{LOG}"), SavedNames(LATE)], rules, view, gone) == expected
-    assert binding(None, rules, view, gone) == binding([SavedNames("")], rules, view, gone) == frozenset()
+    assert binding([], rules, view, gone) == binding([SavedNames("")], rules, view, gone) == frozenset()

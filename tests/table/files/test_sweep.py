@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pytest
 
 from hudictl import workers
-from hudictl.engine.base import TaskResult
+from hudictl.engine.base import TaskResult, values
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.storage import Storage
 from hudictl.table.files.choose import is_empty
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import Sweep, other_table, sweep, values
+from hudictl.table.files.sweep import Partition, Sweep, other_table, sweep
 from hudictl.table.table import Table
-from hudictl.workers import Packed
 from tests.helpers import files_of
 from tests.table.conftest import Small, base_of, put
 
@@ -46,17 +44,17 @@ def of_instant(times: Sequence[str], file: StoredFile) -> bool:
     return file.data.instant in times
 
 
-def count(path: str, listing: Packed | None, others: Sequence[Any]) -> tuple[str, int | None, Any]:
+def count(place: Partition[int]) -> tuple[str, int | None, int | None]:
     """How many files a partition has, and what was given for it."""
-    return path, None if listing is None else len([*listing.files]), others[0]
+    return place.path, None if place.listing is None else len([*place.listing.files]), place.given
 
 
 def test_a_look_is_at_each_partition_that_is_listed_or_given(table: Table) -> None:
     """A folder that does not count is as one that is not there."""
     given = {"p": 1, "bare": 2, "gone": 3}
-    found = sorted(swept(table).over("count", count, given.items()))
+    found = sorted(swept(table).over("count", count, given=given.items()))
     assert found == [("bare", None, 2), ("gone", None, 3), ("p", 3, 1), ("q", 3, None)]
-    assert ("bare", 1, 2) in swept(table, "bare").over("count", count, given.items())
+    assert ("bare", 1, 2) in swept(table, "bare").over("count", count, given=given.items())
 
 
 def test_files_are_chosen_in_order(table: Table) -> None:
@@ -122,7 +120,7 @@ def test_only_some_partitions_are_listed_with_the_folders_above(
     assert (found.partitions, found.odd) == ({"2026/11"}, set())
     assert paths(found.select("all", bool)) == [f"2026/11/{FIRST}"]
     given = dict.fromkeys(("2026/11", "2026/12", "2025/11", "gone/13"), 1)
-    assert sorted(found.over("count", count, given.items())) == [("2026/11", 2, 1), ("gone/13", None, 1)]
+    assert sorted(found.over("count", count, given=given.items())) == [("2026/11", 2, 1), ("gone/13", None, 1)]
 
 
 def test_no_value_is_lost_and_no_error() -> None:
