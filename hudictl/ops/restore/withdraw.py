@@ -20,6 +20,7 @@ from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.phrases import quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.files.instant_files import OwnFiles
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
@@ -212,16 +213,10 @@ def _nothing_deleted(
     instant are hidden by a rollback block."""
     facts = read_facts(session.table, session.engine, signs, session.monitor.note)
     commits = backed_up_commits(facts.table, [file.time for file in copies])
-    stats = (stat for commit in commits.values() for stats in commit.stats.values() for stat in stats)
-    names: dict[str, set[str]] = defaultdict(set)
-    for stat in stats:
-        partition, _, name = (stat.path or "").rpartition("/")
-        if name:
-            names[partition].add(name)
-
     plans = [entry.plan for entry in signs.live_rollbacks if entry.plan and entry.target in instants]
-    for request in (request for plan in plans for request in plan.requests):
-        names[request.partition].update(path.rpartition("/")[2] for path in request.files)
+    names: dict[str, set[str]] = defaultdict(set)
+    for partition, name in OwnFiles(tuple(commits.values()), rollbacks=plans).files:
+        names[partition].add(name)
     lost = facts.sweep.absent(names)
     for path in lost if facts.sweep.tables else ():
         table = other_table(path, facts.sweep)

@@ -6,7 +6,7 @@ from hudictl.formats.instants import Instant
 from hudictl.ops.metadata.keep import unrecorded
 from hudictl.ops.rollback.metadata_plan import set_aside_by
 from hudictl.state.facts import Signs
-from hudictl.state.files.instant_files import own_partitions
+from hudictl.state.files.instant_files import own_files
 from hudictl.state.writers.activity import at_work_beside
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
@@ -31,7 +31,7 @@ def partitions_to_list(
     """
     if table.rules.needs_rollback_blocks and not table.is_cow:
         return None
-    own = own_partitions(table, signs, commits, removed, backup).values()
+    own = own_files(table, signs, commits, removed, backup).values()
     writers: list[Instant] = []
     for time, instant in removed.items():
         # Of an un-published commit all is known, and its markers are gone.

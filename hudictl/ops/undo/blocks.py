@@ -9,6 +9,7 @@ from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, MarkedSlice
 from hudictl.state.facts import Facts
+from hudictl.state.files.instant_files import OwnFiles
 from hudictl.table.files.choose import scan_partition
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.files.sweep import Sweep
@@ -60,9 +61,10 @@ def plan_blocks(
     for entry in appended:
         targets = planned.setdefault(entry.time, set())
         if entry.time not in untold:
-            targets |= _named(facts, _written(facts, entry.time))
+            targets |= _named(facts, OwnFiles([facts.commits[entry.time]]).files)
         else:
-            targets |= _named(facts, _begun(facts, entry.time) | scanned.get(entry.time, set()))
+            begun = OwnFiles(markers=read_markers(facts.table, entry.time)).files
+            targets |= _named(facts, {*begun, *scanned.get(entry.time, ())})
             targets |= _profiled(facts, entry.time) if profiles else set()
     there = _slices_on_storage(facts, {target.slice for targets in planned.values() for target in targets})
     return {time: _distinct(targets, removed, there) for time, targets in planned.items()}
@@ -74,12 +76,6 @@ def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceK
     files = facts.sweep.of_groups((partition, file_id) for partition, file_id, _ in slices)
     keys = ((file.partition, file.data.file_id, file.data.instant) for file in files if not file.data.cdc)
     return {key for key in keys if key in slices}
-
-
-def _begun(facts: Facts, time: str) -> set[tuple[str, str]]:
-    """The files that the markers of an instant name: it has begun to write them. Raises Unreadable."""
-    folder = read_markers(facts.table, time)
-    return {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
 
 
 def marked_slices(targets: Iterable[tuple[str, BlockTarget]], found: Sweep) -> tuple[MarkedSlice, ...]:
@@ -126,16 +122,9 @@ def _log_name(path: str) -> str:
     return name if parse_data_file(name) else ""
 
 
-def _written(facts: Facts, time: str) -> set[tuple[str, str]]:
-    """The files that the write statistics of a completed instant name."""
-    stats = facts.commits[time].stats.values()
-    paths = (stat.path.rpartition("/") for group in stats for stat in group if stat.path)
-    return {(partition, name) for partition, _, name in paths}
-
-
 def _named(facts: Facts, files: Iterable[tuple[str, str]]) -> set[BlockTarget]:
     """The slices of the logs, by the names of the logs; base files and change logs need no block."""
-    parsed = ((partition, parse_data_file(name)) for partition, name in files)
+    parsed = ((partition, parse_data_file(name)) for partition, name in {*files})
     logs = [(partition, data) for partition, data in parsed if data is not None and not data.is_base and not data.cdc]
     stored = facts.sweep.of_groups((partition, data.file_id) for partition, data in logs)
     sizes = {(file.partition, file.data.name): file.size for file in stored}

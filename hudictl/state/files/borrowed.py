@@ -1,15 +1,14 @@
 """Logs that a write has created under another instant's name."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 
-from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLUSTERING, Instant
 from hudictl.state.facts import Facts
+from hudictl.state.files.instant_files import own_files
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.table.timeline.commits import Commits
-from hudictl.table.writers.markers import look_at_markers, marker_folders
 
 Borrowed = Mapping[str, Mapping[str, str]]
 """The write of each such log, by partition path and file name."""
@@ -33,27 +32,10 @@ def borrowed_logs(facts: Facts, removed: Mapping[str, Instant | None], backup: C
     resizes = {entry.time for entry in pending if service_of(facts.table, entry) == CLUSTERING}
     if not resizes:
         return {}
-    marked = set(marker_folders(facts.table))
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for time in removed:
-        for partition, name in _named(facts, time, backup, marked):
+    for time, own in own_files(facts.table, facts.signs, facts.commits, removed, backup).items():
+        for partition, name in own.files:
             data = parse_data_file(name)
             if data is not None and not data.is_base and data.instant in resizes - {time}:
                 found[partition][name] = time
     return found
-
-
-def _named(facts: Facts, time: str, backup: Commits, marked: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The files (partition path, name) in a write's own records. The instants in ``marked`` have a marker folder."""
-    for commits in (facts.commits, backup):
-        for stats in commits.get(time, CommitMetadata()).stats.values():
-            for stat in stats:
-                partition, _, name = (stat.path or "").rpartition("/")
-                yield partition, name
-    markers = look_at_markers(facts.table, time) if time in marked else None
-    for marker in markers.markers if markers else ():
-        yield marker.partition, marker.name
-    for rollback in facts.signs.rollbacks:
-        if rollback.plan is not None and rollback.target == time:
-            for request in rollback.plan.requests:
-                yield from ((request.partition, path.rpartition("/")[2]) for path in request.files)

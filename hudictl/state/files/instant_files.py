@@ -1,12 +1,13 @@
-"""The partitions in which an instant may have files: those in its own records."""
+"""The files of an instant, and the partitions in which it may have some: those in its own records."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import Instant
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.files.savepoints import savepointed_partitions
 from hudictl.state.timeline.service_plans import service_groups, service_of
@@ -15,7 +16,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import NOT_ASKED
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
-from hudictl.table.writers.markers import look_at_markers, marker_folders
+from hudictl.table.writers.markers import MarkerFolder, look_at_markers, marker_folders
 
 
 def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:
@@ -32,7 +33,7 @@ def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: C
     Raises:
         Unreadable: a savepoint.
     """
-    found = own_partitions(facts.table, facts.signs, facts.commits, removed, backup)
+    found = own_files(facts.table, facts.signs, facts.commits, removed, backup)
     if all(own.complete for own in found.values()):
         return {time: own.partitions for time, own in found.items()}
     known = known_partitions(facts)
@@ -40,26 +41,68 @@ def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: C
 
 
 @dataclass(frozen=True)
-class Own:
-    """The partitions in an instant's own records; ``complete``: it can have files in no others."""
+class OwnFiles:
+    """An instant's own records, and what they name: only there may files with its name be deleted, and files with
+    another's (see ``borrowed_logs``).
 
-    partitions: frozenset[str]
-    complete: bool
+    ``commits`` are its completed metadata, also that of an un-published instant; ``markers`` its markers; ``rollbacks``
+    the stored plans of its rollbacks; ``planned`` the partitions in the plan of a pending table service. ``completed``:
+    its metadata is there, and complete.
+    """
+
+    commits: Sequence[CommitMetadata] = ()
+    markers: MarkerFolder | None = None
+    rollbacks: Sequence[StoredRollbackPlan] = ()
+    planned: frozenset[str] = frozenset()
+    completed: bool = False
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        marked = {marker.partition for marker in self.markers.markers} if self.markers else ()
+        rolled_back = {request.partition for plan in self.rollbacks for request in plan.requests}
+        written = (commit.stats for commit in self.commits)
+        return self.planned.union(marked, rolled_back, *written, *(commit.replaced for commit in self.commits))
+
+    @property
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Each file by partition path and name. Of a table service they are only those that it has begun to write, and
+        the logs of a rollback's plan are not among them: blocks are appended to those."""
+        for commit in self.commits:
+            paths = ((stat.path or "").rpartition("/") for stats in commit.stats.values() for stat in stats)
+            yield from ((partition, name) for partition, _, name in paths if name)
+        if self.markers is not None:
+            yield from ((marker.partition, marker.name) for marker in self.markers.markers)
+        for request in (request for plan in self.rollbacks for request in plan.requests):
+            yield from ((request.partition, path.rpartition("/")[2]) for path in request.files)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it can have files in no other partitions."""
+        partial = self.markers is not None and bool(self.markers.partial)
+        return self.completed or (bool(self.partitions) and not partial)
 
 
-def own_partitions(
+def own_files(
     table: Table, signs: Signs, commits: Commits, removed: Mapping[str, Instant | None], backup: Commits
-) -> dict[str, Own]:
-    """The partitions in the own records of each removed instant. Arguments as in ``partitions_of``."""
+) -> dict[str, OwnFiles]:
+    """The own records of each removed instant. Arguments as in ``partitions_of``."""
     marked = set(marker_folders(table))
-    found: dict[str, Own] = {}
+    found: dict[str, OwnFiles] = {}
     for time, instant in removed.items():
-        own = set(_own(table, signs, (commits, backup), time, instant))
+        told = [known[time] for known in (commits, backup) if time in known]
         markers = look_at_markers(table, time) if time in marked else None
-        own |= {marker.partition for marker in markers.markers} if markers else set()
-        told = instant is not None and instant.completed and commits.get(time) != CommitMetadata()
-        found[time] = Own(frozenset(own), told or (bool(own) and not (markers is not None and markers.partial)))
+        plans = [entry.plan for entry in signs.rollbacks if entry.plan is not None and entry.target == time]
+        completed = instant is not None and instant.completed and commits.get(time) != CommitMetadata()
+        found[time] = OwnFiles(told, markers, plans, _planned(table, instant), completed)
     return found
+
+
+def _planned(table: Table, instant: Instant | None) -> frozenset[str]:
+    # A writer may have died while it wrote its plan.
+    with suppress(Unreadable):
+        if instant is not None and instant.pending and service_of(table, instant) is not None:
+            return frozenset(partition for partition, _ in service_groups(table, instant))
+    return frozenset()
 
 
 def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) -> dict[str, str]:
@@ -90,17 +133,3 @@ def known_partitions(facts: Facts) -> frozenset[str]:
         told = read_known(facts.table, facts.sweep.engine) if facts.known is NOT_ASKED else facts.known
         known |= told.partitions
     return frozenset(known)
-
-
-def _own(table: Table, signs: Signs, told: Iterable[Commits], time: str, instant: Instant | None) -> Iterator[str]:
-    for commits in told:
-        commit = commits.get(time, CommitMetadata())
-        yield from commit.stats
-        yield from commit.replaced
-    for rollback in signs.rollbacks:
-        if rollback.plan is not None and rollback.target == time:
-            yield from (request.partition for request in rollback.plan.requests)
-    # A writer may have died while it wrote its plan.
-    with suppress(Unreadable):
-        if instant is not None and instant.pending and service_of(table, instant) is not None:
-            yield from (partition for partition, _ in service_groups(table, instant))

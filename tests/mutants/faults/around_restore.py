@@ -155,8 +155,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        '        names[request.partition].update(path.rpartition("/")[2] for path in request.files)\n',
-        "        pass\n",
+        "OwnFiles(tuple(commits.values()), rollbacks=plans).files",
+        "OwnFiles(tuple(commits.values())).files",
         "files that only a rollback names were deleted, and the restore is withdrawn",
         ("ops/restore/test_withdraw.py::test_change_logs_count_as_files",),
     ),

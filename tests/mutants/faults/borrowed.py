@@ -7,23 +7,23 @@ TESTS = ("ops/undo/test_borrowed.py",)
 
 FAULTS = (
     Fault(
-        FILE,
-        "    markers = look_at_markers(facts.table, time) if time in marked else None\n",
-        "    markers = None\n",
+        "state/files/instant_files.py",
+        "        markers = look_at_markers(table, time) if time in marked else None\n",
+        "        markers = None\n",
         "a failed write's logs stay in the buckets of a pending resize",
         tests=TESTS,
     ),
     Fault(
-        FILE,
-        "for commits in (facts.commits, backup):",
-        "for commits in (backup,):",
+        "state/files/instant_files.py",
+        "for known in (commits, backup) if",
+        "for known in (backup,) if",
         "a completed write's logs stay in the buckets of a pending resize",
         tests=TESTS,
     ),
     Fault(
-        FILE,
-        "        if rollback.plan is not None and rollback.target == time:",
-        "        if rollback.plan is not None:",
+        "state/files/instant_files.py",
+        "if entry.plan is not None and entry.target == time]",
+        "if entry.plan is not None]",
         "another rollback's files go with this one",
         tests=TESTS,
     ),

@@ -122,8 +122,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        ", replaced, revived, compactions",
-        ", replaced, compactions",
+        "                revived=revived.get(path, frozenset()),\n",
+        "",
         "a revived group of a partition that is gone is not missed",
         ("state/test_written.py::test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit",),
     ),

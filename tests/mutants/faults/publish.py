@@ -230,15 +230,15 @@ FAULTS = (
     ),
     Fault(
         BLOCKS,
-        "            targets |= _named(facts, _begun(facts, entry.time) | scanned.get(entry.time, set()))\n",
-        "            targets |= _named(facts, _begun(facts, entry.time))\n",
+        "{*begun, *scanned.get(entry.time, ())}",
+        "{*begun}",
         "rows of a failed write without markers stay in the logs",
         tests=("ops/rollback/test_execute.py::test_a_failed_write_without_its_markers",),
     ),
     Fault(
         BLOCKS,
-        "            targets |= _named(facts, _begun(facts, entry.time) | scanned.get(entry.time, set()))\n",
-        "            targets |= _named(facts, scanned.get(entry.time, set()))\n",
+        "{*begun, *scanned.get(entry.time, ())}",
+        "{*scanned.get(entry.time, ())}",
         "a failed write's log without a whole block yet gets no block",
     ),
     Fault(

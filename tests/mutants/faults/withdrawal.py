@@ -134,8 +134,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "        if name:\n            names[partition].add(name)\n",
-        "        pass\n",
+        "OwnFiles(tuple(commits.values()), rollbacks=plans).files",
+        "OwnFiles(rollbacks=plans).files",
         "files that only a commit names were deleted, and the restore is withdrawn",
         ("ops/restore/test_withdraw.py::test_a_deleted_file_that_the_commit_alone_names_is_missed",),
     ),
