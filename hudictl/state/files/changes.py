@@ -229,11 +229,11 @@ def _add_plain(
         False if it is not.
     """
     records = tally.records
-    going = [entry for entry in entries if base_instant(entry) in removed] if removed else ()
+    going = [entry for entry in entries if entry[0][3] in removed] if removed else ()
     last = newest(entries, base_instant, committed)
     if records.saved and any(entry is not last and entry[0][0] in records.saved for entry in entries):
         return False
-    if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
+    if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
         return False
     for entry in going:
         file = stored(tally.path, entry)

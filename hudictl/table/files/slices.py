@@ -118,8 +118,7 @@ def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterat
 
 def base_instant(entry: BaseEntry) -> str:
     """The instant in a base file's name."""
-    instant: str = entry[0][3]
-    return instant
+    return entry[0][3]
 
 
 def stored(path: str, entry: BaseEntry) -> StoredFile:
@@ -133,7 +132,7 @@ def newest(files: Iterable[File], instant: Callable[[File], str], counts: Callab
     found, last = None, ""
     for file in files:
         time = instant(file)
-        if (found is None or time > last) and counts(time):
+        if time > last and counts(time):
             found, last = file, time
     return found
 

@@ -21,20 +21,20 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "in entries if base_instant(entry) in removed] if removed else ()",
+        "in entries if entry[0][3] in removed] if removed else ()",
         "in entries if False] if removed else ()",
         "base files of a removed instant stay in a group that has nothing else of note",
     ),
     Fault(
         WEIGH,
-        "    if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):\n",
-        "    if any(entry[0][0] in records.planned for entry in going):\n",
+        "if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for",
+        "if going and any(entry[0][0] in records.planned for",
         "a base file of a removed instant goes from a plain group though a kept commit has written it",
     ),
     Fault(
         WEIGH,
-        "    if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):\n",
-        "    if any(entry[0][0] in records.written for entry in going):\n",
+        "if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for",
+        "if going and any(entry[0][0] in records.written for",
         "a base file of a removed instant goes from a plain group though a kept table service has planned with it",
     ),
     Fault(
