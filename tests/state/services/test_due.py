@@ -14,6 +14,8 @@ from hudictl.state.services.due import (
     thresholds,
 )
 from hudictl.state.services.overdue import overdue
+from hudictl.table.files.saved import SavedNames
+from hudictl.table.files.sweep import Partition
 from hudictl.table.rules import Rules, rules_of
 from hudictl.table.settings import Settings
 from hudictl.table.timeline.active import Timeline
@@ -196,7 +198,7 @@ def base(number: int) -> str:
 def overdue_of(settings: dict[str, str], *instants: str, bases: range, spared: tuple[str, ...] = ()) -> list[str]:
     kept = kept_by_cleaning(timeline(*instants), Settings(settings), NOW)
     listing = pack(Listing("p", tuple((base(number), 1, 0) for number in bases), ()))
-    found = overdue(kept, "p", listing, [[spared]]) if kept else None
+    found = overdue(kept, Partition("p", listing, saved=[SavedNames("/".join(spared))])) if kept else None
     return sorted(found.elements()) if found else []
 
 
