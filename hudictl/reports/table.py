@@ -17,9 +17,8 @@ from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, fi
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
-from hudictl.table.locks.config import NOTHING_SAID
-from hudictl.table.locks.lock_files import find_locks
-from hudictl.table.locks.sign import LockSign
+from hudictl.table.locks.config import NOTHING_SAID, LockSign
+from hudictl.table.locks.look import find_locks
 from hudictl.table.metadata.definitions import check_definitions
 from hudictl.table.metadata.listing import check_openable, listing_table
 from hudictl.table.metadata.place import MADE_ANEW, properties_in_use, properties_lost

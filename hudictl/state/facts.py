@@ -11,8 +11,8 @@ from hudictl.state.pending import Condition, PendingRestore, PendingRollback, fi
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.files.sweep import Sweep, sweep
 from hudictl.table.files.written import WrittenFiles, gather_written
-from hudictl.table.locks.lock_files import find_locks
-from hudictl.table.locks.sign import LockSign
+from hudictl.table.locks.config import LockSign
+from hudictl.table.locks.look import find_locks
 from hudictl.table.metadata.place import NOT_ASKED, Known
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import SeenFile, Timeline, load_timeline

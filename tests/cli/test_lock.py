@@ -11,8 +11,8 @@ import pytest
 from hudictl.cli.command_line import command_line
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.claim import Owner
+from hudictl.table.locks.config import DYNAMODB, FILE_SYSTEM, METASTORE, ZOOKEEPER, MetastoreLock
 from hudictl.table.locks.hive_metastore import metastore_lock
-from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, METASTORE, ZOOKEEPER, MetastoreLock
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack

@@ -8,8 +8,7 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
-from hudictl.table.locks.config import Locking
-from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS
+from hudictl.table.locks.config import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS, Locking
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.test_lock import LOCKED
 from tests.dynamodb import CREDENTIALS, make_dynamo

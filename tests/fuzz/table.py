@@ -12,7 +12,7 @@ from hudictl.formats.parquet_footers import column_statistics, own_entries, read
 from hudictl.ops.saved_plan import decode_saved_plan
 from hudictl.state.metadata.record import encode_record, read_kept
 from hudictl.table.locks.claim import living_owner
-from hudictl.table.locks.lock_files import read_storage_lock
+from hudictl.table.locks.look import read_storage_lock
 from hudictl.table.metadata.definitions import check_definitions
 from hudictl.table.metadata.place import recorded_files
 from hudictl.table.operations import read_operation

@@ -20,10 +20,8 @@ from hudictl.errors import Conflict, StorageFailed
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from hudictl.table.locks import hold as module_of_hold
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import DYNAMODB, Locking, hash_of
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.locks.implicit import hash_of
-from hudictl.table.locks.kinds import DYNAMODB
 from hudictl.table.table import open_table
 from tests import support
 from tests.dynamodb import KEY, Dynamo, make_dynamo

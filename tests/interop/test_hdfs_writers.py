@@ -8,9 +8,8 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.ops.session import Silent
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import FILE_SYSTEM, Locking
 from hudictl.table.locks.hold import hold
-from hudictl.table.locks.kinds import FILE_SYSTEM
 from tests import support
 from tests.hdfs.cluster import Hdfs
 from tests.interop import product

@@ -16,9 +16,8 @@ from kazoo.client import KazooClient
 from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, ZOOKEEPER_IMPLICIT, Locking
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER, ZOOKEEPER_IMPLICIT
 from hudictl.table.locks.zookeeper import LockNode
 from hudictl.table.settings import read_settings
 from hudictl.table.table import open_table

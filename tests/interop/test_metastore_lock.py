@@ -15,14 +15,13 @@ from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.table.locks.claim import Owner
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import METASTORE, Locking, MetastoreLock
 from hudictl.table.locks.hive_metastore import (
     QueuedLock,
     free_expired_metastore_lock,
     look_at_metastore_lock,
     metastore_lock,
 )
-from hudictl.table.locks.kinds import METASTORE, MetastoreLock
 from hudictl.table.table import open_table
 from tests import support
 from tests.helpers import session, tree

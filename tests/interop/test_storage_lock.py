@@ -17,9 +17,8 @@ from hudictl.formats.layouts import OWN
 from hudictl.ops.session import Silent
 from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.claim import current_owner
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import STORAGE, STORAGE_LOCK, Locking, StorageLock
 from hudictl.table.locks.hold import hold, locked
-from hudictl.table.locks.kinds import STORAGE, STORAGE_LOCK, StorageLock
 from hudictl.table.table import Table, open_table
 from tests import support
 from tests.interop.judge import Judge, s3a, start

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hudictl.render.locks import lock_facts, lock_line
-from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.kinds import FILE_SYSTEM, FileLock, ItemLock
+from hudictl.table.locks.config import FILE_SYSTEM, FileLock, ItemLock, LockConfig
 
 CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
 

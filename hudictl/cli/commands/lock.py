@@ -47,7 +47,7 @@ def show(common: TableOptions) -> None:
         return
     from hudictl.render.locks import lock_facts
     from hudictl.render.text import print_facts, print_lines, print_table
-    from hudictl.table.locks.sign import LockSign
+    from hudictl.table.locks.config import LockSign
 
     problem = [("problem", described.problem)] if described.problem else []
     with text_output(common.color) as out:
@@ -82,7 +82,7 @@ def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) 
 def _break_change(dead_after: int | None) -> "Change[LockBreak, None]":
     from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
     from hudictl.render.text import print_lines
-    from hudictl.table.locks.kinds import ItemLock
+    from hudictl.table.locks.config import ItemLock
 
     def said(plan: "LockBreak") -> str:
         found = plan.lock

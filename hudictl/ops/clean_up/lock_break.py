@@ -15,11 +15,18 @@ from hudictl.state.writable import writable_table
 from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.locks.claim import Owner
-from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.config import (
+    FILE_SYSTEM,
+    PREFIX,
+    AnyLock,
+    FileLock,
+    ItemLock,
+    LockConfig,
+    LockSign,
+    MetastoreLock,
+)
 from hudictl.table.locks.hold import Hold, locked
-from hudictl.table.locks.kinds import FILE_SYSTEM, PREFIX, AnyLock, FileLock, ItemLock, MetastoreLock
 from hudictl.table.locks.look import look_at_lock
-from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.timeline.active import instant_now, load_timeline
 

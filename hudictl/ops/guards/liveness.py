@@ -12,9 +12,16 @@ from hudictl.state.timeline.unfinished import restore_quiet_ms
 from hudictl.state.writers.activity import find_traces, read_marked
 from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.files.sweep import Sweep
-from hudictl.table.locks.config import Locking, lock_config
-from hudictl.table.locks.kinds import PREFIX, STORAGE, FileLock, StorageLock, works_in_storage
-from hudictl.table.locks.sign import LockSign
+from hudictl.table.locks.config import (
+    PREFIX,
+    STORAGE,
+    FileLock,
+    Locking,
+    LockSign,
+    StorageLock,
+    lock_config,
+    works_in_storage,
+)
 from hudictl.table.table import Table
 
 

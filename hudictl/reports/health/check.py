@@ -14,7 +14,7 @@ from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.config import NOTHING_SAID
-from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.look import find_locks
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings

@@ -23,9 +23,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable
-from hudictl.table.locks.kinds import DYNAMODB, ItemLock
-from hudictl.table.locks.sign import LockSign
+from hudictl.errors import Conflict, StorageFailed, Unreadable
+from hudictl.table.locks.config import DYNAMODB, ItemLock, LockSign, may_be_lost
 from hudictl.table.writers.beat import kept_alive
 
 _ATTRIBUTES = {
@@ -118,7 +117,9 @@ class LockItem:
     def release(self) -> None:
         """Deletes the item, if it is this contender's. Raises StorageFailed."""
         if self.tried:
-            _delete(self.client, self.lock, _OWN, {":own": self.owner})
+            with _answers(self.lock):
+                key = _texts({"key": self.lock.key})
+                _changed(self.client.delete_item, _OWN, {":own": self.owner}, TableName=self.lock.table, Key=key)
 
     def _is_dead(self, item: _Item, asked: float) -> bool:
         """Whether its version has been the same for its lease, at the time ``asked``."""
@@ -165,12 +166,8 @@ class LockItem:
             self.held = _Since(new, sent)
         return done
 
-    def _lost(self, reason: str) -> HudictlError:
-        return Conflict(
-            f"{self.lock.place}: this process may have lost the lock: {reason}",
-            hint="once DynamoDB answers, run the same command again, or `hudictl resume`",
-            lock=self.lock.place,
-        )
+    def _lost(self, reason: str) -> Conflict:
+        return may_be_lost(self.lock, "DynamoDB", reason, lock=self.lock.place)
 
 
 @contextmanager
@@ -242,12 +239,6 @@ def _read(client: Any, lock: ItemLock) -> _Item | None:
             hint="check hoodie.write.lock.dynamodb.table and .partition_key",
             lock=lock.place,
         ) from error
-
-
-def _delete(client: Any, lock: ItemLock, condition: str, values: Mapping[str, str]) -> bool:
-    """False: the condition is not met. Raises StorageFailed."""
-    with _answers(lock):
-        return _changed(client.delete_item, condition, values, TableName=lock.table, Key=_texts({"key": lock.key}))
 
 
 def _changed(request: Callable[..., Any], condition: str, values: Mapping[str, str], **arguments: Any) -> bool:

@@ -23,10 +23,10 @@ from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
 from hudictl.storage import Exclusive, FileStatus, Storage, delete_all, open_storage
-from hudictl.table.locks.kinds import FileLock
-from hudictl.table.locks.release import releasing
+from hudictl.table.clock import host_now_ms
+from hudictl.table.locks.config import FileLock
 from hudictl.table.table import Table
-from hudictl.table.writers.beat import kept_alive
+from hudictl.table.writers.beat import kept_alive, releasing
 
 _RACE_SECONDS = 0.5
 _BODY_BYTES = 4096
@@ -164,4 +164,4 @@ def place_of(table: Table, lock: FileLock) -> tuple[Storage, str]:
 
 
 def _age_ms(status: FileStatus) -> int:
-    return int(time.time() * 1000) - status.modified_ms
+    return host_now_ms() - status.modified_ms

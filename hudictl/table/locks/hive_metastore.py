@@ -22,8 +22,7 @@ from thriftpy2.transport import TTransportException
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.table.locks.claim import Owner
-from hudictl.table.locks.kinds import MetastoreLock
-from hudictl.table.locks.sign import LockSign
+from hudictl.table.locks.config import LockSign, MetastoreLock, may_be_lost
 from hudictl.table.writers.beat import kept_alive
 
 _PROVIDER = "HiveMetastoreBasedLockProvider"
@@ -90,11 +89,7 @@ class QueuedLock:
             raise self._lost("the metastore has removed it") from error
 
     def _lost(self, reason: str) -> Conflict:
-        return Conflict(
-            f"{self.lock.place}: this process may have lost the lock: {reason}",
-            hint="once the metastore answers, run the same command again, or `hudictl resume`",
-            lockid=self.lockid,
-        )
+        return may_be_lost(self.lock, "the metastore", reason, lockid=self.lockid)
 
 
 @contextmanager

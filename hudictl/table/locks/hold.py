@@ -10,9 +10,8 @@ from typing import Protocol
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import Locking, supported_lock
+from hudictl.table.locks.config import AnyLock, FileLock, ItemLock, Locking, MetastoreLock, StorageLock, supported_lock
 from hudictl.table.locks.file_system import lock_file
-from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, MetastoreLock, StorageLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0

@@ -1,9 +1,27 @@
-"""A look at the lock of the table's writers, without taking it."""
+"""A look at the locks of the table's writers, without taking them."""
 
-from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, MetastoreLock, NodeLock, StorageLock
-from hudictl.table.locks.lock_files import find_locks, shown_path
-from hudictl.table.locks.sign import LockSign
+from hudictl.formats.json_values import parse_json
+from hudictl.formats.layouts import META
+from hudictl.storage import Storage, whole_path
+from hudictl.table.locks.config import (
+    FILE_SYSTEM,
+    STORAGE,
+    STORAGE_LOCK,
+    AnyLock,
+    FileLock,
+    ItemLock,
+    LockSign,
+    MetastoreLock,
+    NodeLock,
+    StorageLock,
+)
+from hudictl.table.locks.file_system import place_of
 from hudictl.table.table import Table
+
+_FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
+_MOST_BYTES = 4096
+DRIFT_MS = 500
+"""How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
 
 def look_at_locks(table: Table, configured: AnyLock | None, now_ms: int) -> list[LockSign]:
@@ -17,7 +35,7 @@ def look_at_lock(table: Table, configured: AnyLock, now_ms: int) -> LockSign | N
     """The configured lock, if it exists. Raises StorageFailed."""
     match configured:
         case FileLock():
-            path = shown_path(table, configured)
+            path = _shown(table, *place_of(table, configured))
         case StorageLock():
             path = configured.inside
         case _:
@@ -45,3 +63,65 @@ def _look_outside(lock: AnyLock | None, now_ms: int) -> LockSign | None:
 
         return look_at_metastore_lock(lock, now_ms)
     return None
+
+
+def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) -> list[LockSign]:
+    """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0), and the configured one."""
+    own = None if configured is None else (*place_of(table, configured), configured.expire_ms)
+    others = ((table.storage, path, 0) for path in _FILE_SYSTEM if configured is None or path != configured.inside)
+    signs = []
+    for storage, path, expire_ms in (*filter(None, (own,)), *others):
+        found = _look(storage, path)
+        if found is not None:
+            content, modified_ms = found
+            age_ms = now_ms - modified_ms
+            expires_in_ms = expire_ms - age_ms if expire_ms else None
+            expired = expires_in_ms is not None and expires_in_ms < 0
+            shown = _shown(table, storage, path)
+            owner, name = _owner_of(content), FILE_SYSTEM.rpartition(".")[2]
+            signs.append(LockSign(shown, name, not expired, expired, owner, age_ms, expires_in_ms, content))
+    found = _look(table.storage, STORAGE_LOCK)
+    if found is not None:
+        content, modified_ms = found
+        signs.append(read_storage_lock(content, now_ms, now_ms - modified_ms))
+    return signs
+
+
+def read_storage_lock(content: str, now_ms: int, age_ms: int | None = None) -> LockSign:
+    """The lock of Hudi's ``StorageBasedLockProvider``, as its object says. An unreadable one counts as held, by an
+    unknown owner."""
+    held, expired, owner, expires_in_ms = True, False, None, None
+    try:
+        lock = parse_json(content)
+        left_ms = int(lock["validUntil"]) - now_ms
+        over = left_ms < -DRIFT_MS
+        # Hudi names a released lock "expired".
+        released = bool(lock["expired"])
+        owner = str(lock["owner"])
+        held, expired, expires_in_ms = not (released or over), over and not released, left_ms
+    except (ValueError, KeyError, TypeError, OverflowError):
+        pass
+    return LockSign(STORAGE_LOCK, STORAGE.rpartition(".")[2], held, expired, owner, age_ms, expires_in_ms, content)
+
+
+def _shown(table: Table, storage: Storage, path: str) -> str:
+    return path if storage is table.storage else whole_path(storage, path)
+
+
+def _look(storage: Storage, path: str) -> tuple[str, int] | None:
+    """A lock file's content and modification time; None where there is none, or it was released meanwhile."""
+    found = storage.stat(path)
+    if found is None:
+        return None
+    try:
+        return storage.read(path, 0, _MOST_BYTES).decode("utf-8", "replace"), found.modified_ms
+    except FileNotFoundError:
+        return None
+
+
+def _owner_of(content: str) -> str | None:
+    """The owner that hudictl's lock files and Hudi's storage locks name."""
+    try:
+        return str(parse_json(content)["owner"])
+    except (ValueError, KeyError, TypeError):
+        return None

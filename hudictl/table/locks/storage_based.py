@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from hudictl.errors import Conflict, HudictlError, OutcomeUnknown
+from hudictl.errors import Conflict, OutcomeUnknown
 from hudictl.storage.swap import Swapping, Versioned, read_version, swap
+from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.claim import Owner
-from hudictl.table.locks.kinds import STORAGE_LOCK, StorageLock
-from hudictl.table.locks.lock_files import read_storage_lock
-from hudictl.table.locks.release import releasing
+from hudictl.table.locks.config import STORAGE_LOCK, StorageLock
+from hudictl.table.locks.look import read_storage_lock
 from hudictl.table.table import Table
-from hudictl.table.writers.beat import kept_alive
+from hudictl.table.writers.beat import kept_alive, releasing
 
 _OURS = "hudictl-"
 _RELEASE_PAUSES_S = (1, 2, 4)
@@ -47,7 +47,7 @@ class LockObject:
         """Takes the lock, or returns its holder. Raises StorageFailed."""
         found = read_version(self.storage, STORAGE_LOCK)
         if found is not None:
-            seen = read_storage_lock(found.body.decode("utf-8", "replace"), _now_ms())
+            seen = read_storage_lock(found.body.decode("utf-8", "replace"), host_now_ms())
             if seen.held and not (seen.owner or "").startswith(_OURS):
                 return f"{seen.owner or 'an unknown owner'}, {_until(seen.expires_in_ms)}"
         try:
@@ -68,7 +68,7 @@ class LockObject:
             if found is None or found.body != self.held.body:
                 self.lost = "another process has deleted it" if found is None else "another process has taken it"
                 raise self._conflict(self.lost)
-            if _valid_until_ms(self.held) <= _now_ms():
+            if _valid_until_ms(self.held) <= host_now_ms():
                 raise self._conflict("it has expired, because it could not be renewed")
 
     def renew(self) -> None:
@@ -99,11 +99,11 @@ class LockObject:
                     time.sleep(pause_s)
 
     def _write(self, version: str | None) -> Versioned | None:
-        body = _encode(self.owner, _now_ms() + self.lock.validity_ms, expired=False)
+        body = _encode(self.owner, host_now_ms() + self.lock.validity_ms, expired=False)
         written = swap(self.storage, STORAGE_LOCK, body, version)
         return None if written is None else Versioned(body, written)
 
-    def _conflict(self, reason: str) -> HudictlError:
+    def _conflict(self, reason: str) -> Conflict:
         return Conflict(
             f"{self.lock.place}: this process has lost the lock: {reason}",
             hint="run the same command again, or `hudictl resume`",
@@ -137,7 +137,3 @@ def _valid_until_ms(held: Versioned) -> int:
 
 def _until(expires_in_ms: int | None) -> str:
     return "with no time of expiry" if expires_in_ms is None else f"which expires in {max(0, expires_in_ms) // 1000} s"
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

@@ -18,9 +18,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from hudictl.errors import Conflict, HudictlError, StorageFailed
-from hudictl.table.locks.kinds import ZOOKEEPER, NodeLock
-from hudictl.table.locks.sign import LockSign
+from hudictl.errors import Conflict, StorageFailed
+from hudictl.table.locks.config import ZOOKEEPER, LockSign, NodeLock, may_be_lost
 
 _log = logging.getLogger(__name__)
 # Without --verbose kazoo's messages about lost connections are dropped: `check` reports the result.
@@ -60,12 +59,8 @@ class LockNode:
         if status is None or self.client.client_id is None or status.owner_session_id != self.client.client_id[0]:
             raise self._lost("its node was removed")
 
-    def _lost(self, reason: str) -> HudictlError:
-        return Conflict(
-            f"{self.lock.place}: this process may have lost the lock: {reason}",
-            hint="once ZooKeeper answers, run the same command again, or `hudictl resume`",
-            node=self.node,
-        )
+    def _lost(self, reason: str) -> Conflict:
+        return may_be_lost(self.lock, "ZooKeeper", reason, node=self.node)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
-"""Keeps the files of this process fresh: claims, lock files and heartbeats."""
+"""Keeps the files of this process fresh: claims, lock files and heartbeats; releases its locks in the table's store."""
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
 
 BEAT_SECONDS = 10
 
@@ -21,6 +21,26 @@ def kept_alive(beat: Callable[[], None], every_s: float | None = None) -> Iterat
         # No beat after a release, even on a slow store: it would write the old content again.
         stop.set()
         thread.join()
+
+
+@contextmanager
+def releasing(release: Callable[[], None], hint: str) -> Iterator[None]:
+    """Releases a lock at the end, also after an error. ``hint``: what a failed release means for the writers.
+
+    Raises:
+        StorageFailed.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        # The first error matters, not that of the release.
+        with suppress(StorageFailed):
+            release()
+        raise
+    try:
+        release()
+    except StorageFailed as error:
+        raise StorageFailed(error.message, hint=hint, **error.fields) from error
 
 
 def _beat(beat: Callable[[], None], every_s: float, stop: threading.Event) -> None:

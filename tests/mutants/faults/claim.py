@@ -7,7 +7,7 @@ BEAT = "table/writers/beat.py"
 CONFIG = "table/locks/config.py"
 HOLD = "table/locks/hold.py"
 LOCK = "table/locks/file_system.py"
-SIGNS = "table/locks/lock_files.py"
+SIGNS = "table/locks/look.py"
 NODE = "table/locks/zookeeper.py"
 
 FAULTS = (
@@ -37,7 +37,7 @@ FAULTS = (
         ("table/locks/test_hold.py::test_a_lock_that_cannot_be_given_back_is_told",),
     ),
     Fault(
-        "table/locks/release.py",
+        "table/writers/beat.py",
         "        with suppress(StorageFailed):\n            release()\n        raise\n",
         "        release()\n        raise\n",
         "a lock that cannot be given back hides why the work has ended",
@@ -170,14 +170,14 @@ FAULTS = (
     ),
     Fault(
         SIGNS,
-        "        return SeenLock(True, False, None, None)",
-        "        return SeenLock(False, False, None, None)",
+        "held, expired, owner, expires_in_ms = True, False",
+        "held, expired, owner, expires_in_ms = False, False",
         "a lock that cannot be read counts as free",
     ),
     Fault(
         SIGNS,
-        "        over = expires_in_ms < -DRIFT_MS\n",
-        "        over = expires_in_ms < 0\n",
+        "        over = left_ms < -DRIFT_MS\n",
+        "        over = left_ms < 0\n",
         "a lock counts as free while Hudi still counts it as held",
     ),
     Fault(

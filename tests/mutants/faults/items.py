@@ -3,8 +3,8 @@
 from tests.mutants.fault import Fault
 
 FILE = "table/locks/dynamodb.py"
-IMPLICIT = "table/locks/implicit.py"
-KINDS = "table/locks/kinds.py"
+IMPLICIT = "table/locks/config.py"
+KINDS = "table/locks/config.py"
 CONFIG = "table/locks/config.py"
 CONTENTION = ("table/locks/test_dynamodb_contention.py",)
 ASKED = ("table/locks/test_config.py",)
@@ -162,7 +162,7 @@ FAULTS = (
     ),
     Fault(
         KINDS,
-        'lease_ms = number(settings, "wait_time_ms", 60_000)',
+        'lease_ms = _number(settings, "wait_time_ms", 60_000)',
         "lease_ms = 60_000",
         "other contenders take the lock before hudictl beats",
         ASKED,

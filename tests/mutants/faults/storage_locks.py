@@ -61,7 +61,7 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "            if _valid_until_ms(self.held) <= _now_ms():",
+        "            if _valid_until_ms(self.held) <= host_now_ms():",
         "            if False:",
         "a process that slept goes on, although a writer may have the lock",
     ),
@@ -73,8 +73,8 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "_now_ms() + self.lock.validity_ms, expired=False)",
-        "_now_ms(), expired=False)",
+        "host_now_ms() + self.lock.validity_ms, expired=False)",
+        "host_now_ms(), expired=False)",
         "a lock is free as soon as it is taken",
     ),
     Fault(

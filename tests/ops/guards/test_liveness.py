@@ -10,8 +10,7 @@ from hudictl.errors import Conflict
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.planning import plan_rollback
-from hudictl.table.locks.config import Locking
-from hudictl.table.locks.kinds import FILE_SYSTEM
+from hudictl.table.locks.config import FILE_SYSTEM, Locking
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, die, pending_restore, plan, put, required, rollback_plan, session, tree

@@ -11,8 +11,8 @@ import pytest
 from botocore.retries import standard
 
 from hudictl.table.locks import dynamodb as module
+from hudictl.table.locks.config import ItemLock
 from hudictl.table.locks.dynamodb import LockItem
-from hudictl.table.locks.kinds import ItemLock
 from tests.dynamodb import CREDENTIALS, REGION, Dynamo, make_dynamo
 from tests.s3 import S3
 

@@ -7,17 +7,20 @@ import pytest
 from hudictl.errors import Unsupported, UsageError
 from hudictl.storage.hdfs import HdfsStorage
 from hudictl.storage.webhdfs import Identity, WebHdfs
-from hudictl.table.locks import kinds as module
-from hudictl.table.locks.config import LockConfig, Locking, lock_config, supported_lock
-from hudictl.table.locks.kinds import (
+from hudictl.table.locks import config as module
+from hudictl.table.locks.config import (
     DYNAMODB,
     FILE_SYSTEM,
     METASTORE,
     ZOOKEEPER,
     FileLock,
     ItemLock,
+    LockConfig,
+    Locking,
     MetastoreLock,
     NodeLock,
+    lock_config,
+    supported_lock,
 )
 from hudictl.table.table import Table, open_table
 from tests.table.conftest import Small

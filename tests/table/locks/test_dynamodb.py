@@ -11,10 +11,9 @@ from botocore.exceptions import ClientError
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 from hudictl.ops.session import Silent
 from hudictl.table.locks import dynamodb as module
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import DYNAMODB, ItemLock, Locking
 from hudictl.table.locks.dynamodb import lock_item
 from hudictl.table.locks.hold import hold
-from hudictl.table.locks.kinds import DYNAMODB, ItemLock
 from hudictl.table.writers.beat import kept_alive
 from tests.dynamodb import KEY, Dynamo, before, fails, loses
 from tests.s3 import SECRET

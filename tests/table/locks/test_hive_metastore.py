@@ -9,13 +9,13 @@ import pytest
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.table.locks.claim import Owner
+from hudictl.table.locks.config import MetastoreLock
 from hudictl.table.locks.hive_metastore import (
     duration_ms,
     free_expired_metastore_lock,
     look_at_metastore_lock,
     metastore_lock,
 )
-from hudictl.table.locks.kinds import MetastoreLock
 from tests.table.locks.metastore_server import Queue, serving
 
 OURS = Owner("a-uuid", "our-host", "boot", "space", 7, "1", "restore 1")

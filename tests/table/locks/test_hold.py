@@ -17,10 +17,9 @@ from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks import file_system as module
 from hudictl.table.locks import hold as module_of_hold
-from hudictl.table.locks.config import NOTHING_SAID, Locking
+from hudictl.table.locks.config import FILE_SYSTEM, NOTHING_SAID, FileLock, Locking
 from hudictl.table.locks.file_system import LockFile, lock_file
 from hudictl.table.locks.hold import Hold
-from hudictl.table.locks.kinds import FILE_SYSTEM, FileLock
 from hudictl.table.table import Table, open_table
 from hudictl.table.writers import beat
 from tests import support

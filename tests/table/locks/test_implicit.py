@@ -3,10 +3,18 @@
 import pytest
 
 from hudictl.errors import Unsupported, UsageError
-from hudictl.table.locks import kinds
-from hudictl.table.locks.config import Locking, lock_config, supported_lock
-from hudictl.table.locks.implicit import hash_of
-from hudictl.table.locks.kinds import DYNAMODB_IMPLICIT, ZOOKEEPER_IMPLICIT, AnyLock, ItemLock, NodeLock
+from hudictl.table.locks import config
+from hudictl.table.locks.config import (
+    DYNAMODB_IMPLICIT,
+    ZOOKEEPER_IMPLICIT,
+    AnyLock,
+    ItemLock,
+    Locking,
+    NodeLock,
+    hash_of,
+    lock_config,
+    supported_lock,
+)
 from hudictl.table.table import Table
 from tests.table.conftest import Small
 
@@ -102,7 +110,7 @@ def test_it_needs_packages(small: Small, monkeypatch: pytest.MonkeyPatch, provid
     table = small(9)
     settings = Locking(ZK | {"hoodie.write.lock.provider": provider, "hoodie.base.path": table.uri})
     for missing in (package, "xxhash"):
-        monkeypatch.setattr(kinds, "find_spec", lambda name, missing=missing: name != missing)
+        monkeypatch.setattr(config, "find_spec", lambda name, missing=missing: name != missing)
         assert f"pip install {missing}" in lock_config(table, settings).unsupported
 
 

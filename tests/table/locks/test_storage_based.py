@@ -13,9 +13,8 @@ import pytest
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.ops.session import Silent
 from hudictl.table.locks import storage_based as module
-from hudictl.table.locks.config import Locking
+from hudictl.table.locks.config import STORAGE, STORAGE_LOCK, Locking, StorageLock
 from hudictl.table.locks.hold import hold
-from hudictl.table.locks.kinds import STORAGE, STORAGE_LOCK, StorageLock
 from hudictl.table.locks.storage_based import LockObject
 from hudictl.table.table import Table, open_table
 from hudictl.table.writers.beat import kept_alive
@@ -105,7 +104,7 @@ def test_when_a_lock_is_free(
 ) -> None:
     """Half a second after its time, as for Hudi; another's lock is not touched."""
     now_ms = int(time.time() * 1000)
-    monkeypatch.setattr(module, "_now_ms", lambda: now_ms)
+    monkeypatch.setattr(module, "host_now_ms", lambda: now_ms)
     body = put(table, valid_for_s, expired=expired)
     if free:
         with hold(table, "x", Silent(), TAKEN) as held:

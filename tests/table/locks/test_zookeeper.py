@@ -11,7 +11,7 @@ from kazoo.exceptions import ConnectionLoss, NoNodeError, SessionExpiredError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from hudictl.errors import Conflict, StorageFailed
-from hudictl.table.locks.kinds import NodeLock
+from hudictl.table.locks.config import NodeLock
 from hudictl.table.locks.zookeeper import LockNode, lock_node
 
 LOCK = NodeLock("zookeeper://zk/hudi/t", "zk", "/hudi/t", 4000, 1000)

@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
-from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.look import find_locks
 from tests.table.conftest import Small, base_of, put
 
 NOW = 1_700_000_000_000
