@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hudictl.cli.commands.config import ProfileRow
-from hudictl.cli.config_checks import ConfigCheckup
 from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.clean_up.service import ServiceRemoval
 from hudictl.ops.metadata.drop import DropPlan, DropResult
@@ -144,7 +143,6 @@ DOCUMENTS = (
     Document("lock show", RESULT, LockDescription),
     Document("lock break", RESULT, LockSign, line=None),
     Document("config list", ROWS, ProfileRow, line=None),
-    Document("config check", ROWS, ConfigCheckup, line=None),
     Document("doctor", ROWS, Checkup, line=None),
     Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),
     Document("check", "skipped", Skipped, "the checks that were skipped", table=FAILED, besides=_TABLE),

@@ -30,7 +30,6 @@ WORDS = {
     "ProfileRow.uri": "URI of the table; empty if the profile has none.",
     "ProfileRow.engine": "The engine; null if the profile has none.",
     "ProfileRow.file": "The configuration file.",
-    "ConfigCheckup.file": "The configuration file.",
     "check": "What is checked.",
     "text": "What was found.",
     # Instants

@@ -10,8 +10,8 @@ import click
 from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
+from hudictl.cli.profiles import secrets_of
 from hudictl.cli.progress import Progress, stoppable, without_hangup
-from hudictl.cli.references import secrets_of
 from hudictl.cli.show import PLANNED, ChangeOutcome, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed

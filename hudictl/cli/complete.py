@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import BashComplete, CompletionItem, split_arg_string
 
-from hudictl.cli.profiles import storage_options_of
+from hudictl.cli.profiles import resolved
 from hudictl.errors import HudictlError
 from hudictl.phrases import printable
 
@@ -70,7 +70,8 @@ def _of_table(names: "Callable[[Table, str], Iterable[tuple[str, str]]]") -> Com
         pairs = (option.partition("=") for option in context.params.get("storage") or ())
         # Whatever is wrong with the table, its commands say.
         with suppress(HudictlError, OSError):
-            options = storage_options_of(context.params.get("profile")) | {key: value for key, _, value in pairs}
+            options = resolved(context.params.get("profile"), "storage_options")
+            options |= {key: value for key, _, value in pairs}
             found = dict(names(open_table(uri, options, None), begun))
             fit = [name for name in found if name.startswith(begun) and _PLAIN.fullmatch(name)]
             return [CompletionItem(name, help=printable(found[name]) or None) for name in fit]

@@ -9,7 +9,6 @@ _FAILED = "20261121030627840"
 EXAMPLES = {
     "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
     "check": ("check", "check --fail-on error -o nagios"),
-    "config check": ("config check", "config check --offline -o json"),
     "config list": ("config list",),
     "demo": ("demo --engine local",),
     "doctor": ("doctor --no-spark", "doctor --engine local -o json"),

@@ -18,8 +18,7 @@ from hudictl.cli.complete import Bash
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
 from hudictl.cli.options import PATH
-from hudictl.cli.profiles import CONFIG
-from hudictl.cli.references import secrets_of
+from hudictl.cli.profiles import CONFIG, secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup, every_command
@@ -112,6 +111,8 @@ def _usage_hint(arguments: Sequence[str], error: click.UsageError) -> str:
         table = next((one for one in arguments if os.path.isdir(os.path.join(one, META))), None)
         if table is not None:
             return f"did you mean `--table={quoted(table)}`?"
+    if arguments[:2] == ["config", "check"]:
+        return "use `hudictl doctor`: it checks profiles, too"
     if arguments[:1] in (["help"], ["version"]):
         return f"did you mean `hudictl --{arguments[0]}`?"
     return f"see `{error.ctx.command_path if error.ctx else 'hudictl'} --help`"

@@ -8,9 +8,9 @@ from typing import IO, Any
 import click
 from click.core import ParameterSource
 
-from hudictl.cli.config_file import Profile
 from hudictl.cli.options import OUTPUTS, TABLE_VARIABLE, Command, TableOptions, options_without_table
-from hudictl.cli.profiles import complete_tables, engines_profile, said, table_and_profile, writers_settings_of
+from hudictl.cli.profile_options import complete_tables, engines_profile, said, table_and_profile
+from hudictl.cli.profiles import Profile, writers_settings_of
 from hudictl.errors import UsageError
 
 

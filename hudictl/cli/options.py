@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hudictl.cli.complete import instants
-from hudictl.cli.config_file import ENGINES, Profile
-from hudictl.cli.profiles import (
-    TableOption,
-    profile_option,
-    resolved,
-    said,
-    storage_options_of,
-)
+from hudictl.cli.profile_options import TableOption, profile_option, said
+from hudictl.cli.profiles import ENGINES, Profile, is_reference, resolved
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
 from hudictl.cli.streams import in_color, log_to_stderr
 from hudictl.errors import WOULD_CHANGE, UsageError
@@ -71,12 +65,12 @@ class TableOptions:
 
     @property
     def timezone(self) -> str | None:
-        return self.given_timezone or (self.profile.timezone if self.profile else None)
+        return self.given_timezone or (self.profile.timezone if self.profile else "") or None
 
     @property
     def storage_options(self) -> dict[str, str]:
         """Raises UsageError: a reference of the profile leads nowhere."""
-        return storage_options_of(self.profile) | self.given_storage
+        return resolved(self.profile, "storage_options") | self.given_storage
 
     def open(self, single_operator: bool = False) -> "Table":
         from hudictl.table.beat_rule import ASSUMED
@@ -288,8 +282,8 @@ def engine_options(command: Command) -> Command:
 
 def _engine_of(given: EngineOptions, profile: Profile | None) -> EngineOptions:
     """The engine by the command line, then by the profile. Raises UsageError: options of Spark for another engine."""
-    by_profile = profile is not None and profile.engine is not None and not said("engine")
-    name = (profile.engine if profile and by_profile else None) or given.name
+    by_profile = profile is not None and bool(profile.engine) and not said("engine")
+    name = profile.engine if profile and by_profile else given.name
     if name == "local":
         if given.master or given.conf or given.shared_filesystem:
             raise UsageError(
@@ -303,10 +297,10 @@ def _engine_of(given: EngineOptions, profile: Profile | None) -> EngineOptions:
         return given
     return EngineOptions(
         name,
-        given.master or profile.master,
-        resolved(profile.spark_conf, profile, "spark_conf") | given.conf,
-        given.shared_filesystem or bool(profile.shared_filesystem),
-        frozenset(key for key, value in profile.spark_conf.items() if not isinstance(value, str)) - given.conf.keys(),
+        given.master or profile.master or None,
+        resolved(profile, "spark_conf") | given.conf,
+        given.shared_filesystem or profile.shared_filesystem,
+        frozenset(key for key, value in profile.spark_conf.items() if is_reference(value)) - given.conf.keys(),
     )
 
 

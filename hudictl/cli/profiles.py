@@ -1,31 +1,57 @@
-"""Profiles: a table's settings by a name, from configuration files."""
+"""Profiles: the settings of tables by names, from TOML files that are the operator's alone (docs/profiles.md)."""
 
-import difflib
+import json
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import click
-from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
-from hudictl.cli.config_file import Profile, parse_profiles
-from hudictl.cli.references import Value, resolve
-from hudictl.errors import HudictlError, NotFound, UsageError
-from hudictl.phrases import printable
+from hudictl.errors import UsageError
 from hudictl.secrets import looks_secret
 from hudictl.trust import stranger_at
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 CONFIG = "config_file"
 """The name of --config in the context of the whole command line."""
+ENGINES = ("spark", "local")
+LOCK_SETTINGS = ("hoodie.write.lock.", "hoodie.write.concurrency.")
+MAPS = ("storage_options", "hoodie_conf", "spark_conf")
+_TEXTS = ("uri", "timezone", "engine", "master", "props")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 _LARGEST = 1024 * 1024
-_LOCK_SETTINGS = ("hoodie.write.lock.", "hoodie.write.concurrency.")
-_SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+_SECRETS = "hudictl.secrets"
+"""Key of the context's ``meta``, which all contexts of a command line share."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The settings of a table. ``file`` is the configuration file. What is empty, the profile does not say.
+
+    The values of the maps are as in TOML: ``{env = NAME}`` and ``{file = PATH}`` are references, which ``resolved``
+    reads.
+    """
+
+    name: str
+    file: str
+    uri: str = ""
+    timezone: str = ""
+    engine: str = ""
+    master: str = ""
+    shared_filesystem: bool = False
+    props: str = ""
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    hoodie_conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    spark_conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def where(self, key: str) -> str:
+        """The place of a key, as errors say it."""
+        return f"{self.file}: profile {self.name}: {key}"
 
 
 def config_files() -> list[str]:
@@ -56,200 +82,6 @@ def _given() -> str:
     return (context.find_root().params.get(CONFIG) if context else None) or ""
 
 
-def profile_named(name: str) -> Profile:
-    """Raises UsageError: there is none of this name; as ``read_profiles``."""
-    known = read_profiles()
-    if name not in known:
-        raise UsageError(
-            f"there is no profile {name}",
-            hint=f"{_closest(name, known)}; `hudictl config list` shows the profiles and their files",
-        )
-    return known[name]
-
-
-def refuse_typing_error(text: str) -> None:
-    """Raises NotFound: the text of -t is neither a path nor a URI, nor a profile's name, but there are profiles."""
-    if text and "/" not in text and ":" not in text and not os.path.isdir(text):
-        known = read_profiles()
-        if known:
-            raise NotFound(f"there is no profile and no folder {text}", hint=_closest(text, known))
-
-
-def _closest(name: str, known: Mapping[str, Profile]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"profiles: {', '.join(sorted(known)) or 'none'}"
-
-
-def profile_of_table(text: str) -> Profile | None:
-    """The profile that -t names; None if the text is a path or URI.
-
-    Raises UsageError: a folder of the working directory has the name, too; the profile has no URI; as
-    ``read_profiles``.
-    """
-    if not text or "/" in text or ":" in text:
-        return None
-    profile = read_profiles().get(text)
-    if profile is None:
-        return None
-    if os.path.isdir(text):
-        raise UsageError(
-            f"-t {text}: there is a profile and a folder of this name",
-            hint=f"use --profile {text} for the profile, -t ./{text} for the folder",
-        )
-    if not profile.uri:
-        raise UsageError(f"{profile.where('uri')} is missing", hint=f"add it, or use --profile {text} -t URI")
-    return profile
-
-
-def table_and_profile(text: str, profile: Profile | None, *, insist: bool) -> tuple[str, Profile | None]:
-    """The URI that -t gives, and the profile for it.
-
-    Args:
-        profile: that of --profile.
-        insist: --profile is on the command line: then it must be the same one.
-
-    Raises UsageError.
-    """
-    named = profile_of_table(text)
-    if named is None:
-        return text, profile
-    if profile is not None and insist and profile.name != named.name:
-        raise UsageError(
-            f"-t {text} is a profile: it cannot be used with --profile {profile.name}",
-            hint="use one of them, or -t URI",
-        )
-    return named.uri, named
-
-
-def resolved(values: Mapping[str, Value], profile: Profile, key: str) -> dict[str, str]:
-    """The texts of a profile's map. Raises UsageError: see ``resolve``."""
-    # Plans and errors show a table's lock: where it is, is no secret.
-    return {
-        name: resolve(
-            value,
-            profile.where(f"{key}.{name}"),
-            secret=not name.startswith(_LOCK_SETTINGS) or looks_secret(name),
-        )
-        for name, value in values.items()
-    }
-
-
-def storage_options_of(profile: Profile | None) -> dict[str, str]:
-    """Raises UsageError."""
-    return resolved(profile.storage_options, profile, "storage_options") if profile else {}
-
-
-def writers_settings_of(profile: Profile | None, storage_options: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the table's writers: of the properties file, and single ones over them.
-
-    Raises UsageError, NotFound, Unreadable, StorageFailed.
-    """
-    if profile is None:
-        return {}
-    from hudictl.table.settings import read_settings
-
-    read = read_settings(profile.props, storage_options) if profile.props else {}
-    return read | resolved(profile.hoodie_conf, profile, "hoodie_conf")
-
-
-def lock_source(profile: Profile | None, settings: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """What a plan says about lock settings that come from a profile; ``other`` ones are of the command line."""
-    keys = {key for key in settings if key.startswith(_LOCK_SETTINGS)}
-    if profile is None or not keys - other.keys():
-        return ""
-    also = ", and from the command line" if any(key.startswith(_LOCK_SETTINGS) for key in other) else ""
-    return f"Lock settings: from the profile {profile.name} ({profile.file}){also}."
-
-
-def engines_profile(profiles: Iterable[Profile], *, chosen: bool) -> Profile | None:
-    """A profile with the engine's settings of several tables alone; None if there are none.
-
-    Args:
-        chosen: the engine is given: then settings that differ do not count.
-
-    Raises UsageError: the settings differ.
-    """
-    found: dict[tuple[object, ...], Profile] = {}
-    for profile in profiles:
-        settings = (None if chosen else profile.engine, profile.master, profile.shared_filesystem)
-        if any(settings) or profile.spark_conf:
-            found.setdefault((*settings, *sorted(profile.spark_conf.items(), key=str)), profile)
-    if len(found) > 1 and chosen:
-        return None
-    if len(found) > 1:
-        names = ", ".join(profile.name for profile in found.values())
-        raise UsageError(
-            f"the profiles {names} have different settings of the engine",
-            hint="use --engine: then those of the profiles do not count",
-        )
-    for profile in found.values():
-        return replace(profile, uri="", timezone=None, props=None, storage_options={}, hoodie_conf={})
-    return None
-
-
-def said(name: str) -> bool:
-    """Whether the command line, or a variable, gives an option."""
-    return click.get_current_context().get_parameter_source(name) in _SAID
-
-
-def profile_option(command: Command) -> Command:
-    """Adds --profile, as ``profile``. It is read before -t: see ``TableOption``."""
-
-    def read(_context: click.Context, _option: click.Parameter, name: str | None) -> Profile | None:
-        return profile_named(name) if name else None
-
-    option = click.option(
-        "--profile",
-        is_eager=True,
-        callback=read,
-        shell_complete=complete_profiles,
-        metavar="NAME",
-        help="Settings of a table, by their name in a configuration file (docs/profiles.md).",
-    )
-    return option(command)
-
-
-class TableOption(click.Option):
-    """-t of one table: a URI, or the name of a profile. Without it, the table is that of --profile.
-
-    ``by_profile``: whether --profile names the table.
-    """
-
-    def __init__(self, *args: Any, by_profile: bool = True, **kwargs: Any) -> None:
-        super().__init__(*args, shell_complete=complete_tables, **kwargs)
-        self._by_profile = by_profile
-
-    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
-        """The URI. ``profile`` becomes the table's."""
-        value, source = super().consume_value(ctx, opts)
-        profile = ctx.params.get("profile")
-        insist = ctx.get_parameter_source("profile") is ParameterSource.COMMANDLINE
-        overruled = insist and profile is not None and profile.uri and source is ParameterSource.ENVIRONMENT
-        if isinstance(value, str) and value and not overruled:
-            # While the shell completes, nothing is said about mistakes.
-            with suppress(*[HudictlError] if ctx.resilient_parsing else []):
-                uri, ctx.params["profile"] = table_and_profile(value, profile, insist=insist)
-                if uri == value:
-                    refuse_typing_error(uri)
-                value = uri
-        elif profile is not None and profile.uri and self._by_profile:
-            return profile.uri, ParameterSource.DEFAULT_MAP
-        return value, source
-
-
-def complete_profiles(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The names of profiles, with their tables."""
-    with suppress(HudictlError), context.scope(cleanup=False):
-        found = sorted(read_profiles().items())
-        return [CompletionItem(name, help=printable(it.uri) or None) for name, it in found if name.startswith(begun)]
-    return []
-
-
-def complete_tables(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Folders, which the shell finds, and profiles."""
-    return [CompletionItem(begun, type="dir"), *complete_profiles(context, parameter, begun)]
-
-
 def _read(file: str) -> bytes | None:
     """Raises UsageError: it cannot be read, or is not the operator's alone."""
     try:
@@ -271,3 +103,192 @@ def _read(file: str) -> bytes | None:
     if len(body) > _LARGEST:
         raise UsageError(f"{file} has more than {_LARGEST} bytes: not a configuration file")
     return body
+
+
+def parse_profiles(body: bytes, file: str) -> dict[str, Profile]:
+    """The profiles of a configuration file, by name.
+
+    Args:
+        file: its absolute path; relative paths in it begin at its folder.
+
+    Raises:
+        UsageError: not TOML, an unknown key, a value of another type.
+    """
+    document = _decoded(body, file)
+    named = document.pop("profiles", {})
+    for key in document:
+        raise UsageError(f"{file}: unknown key {key}", hint="write a table for each profile: [profiles.NAME]")
+    if not isinstance(named, dict):
+        raise UsageError(f"{file}: profiles: write a table for each profile: [profiles.NAME]")
+    return {name: _profile(name, values, file) for name, values in named.items()}
+
+
+def _decoded(body: bytes, file: str) -> dict[str, Any]:
+    # Imported here: most hosts have no configuration file.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    try:
+        document: dict[str, Any] = tomllib.loads(body.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # Only the place: an error may quote what is there.
+        place = re.search(r"\(at .*\)$", str(error))
+        raise UsageError(f"{file}: not TOML{f' {place[0]}' if place else ''}", hint="see docs/profiles.md") from None
+    return document
+
+
+def _profile(name: str, values: Any, file: str) -> Profile:
+    """Values of another type are not shown: they may be secrets."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{file}: the profile {name!r}: a name has only letters, digits, _, - and .")
+    if not isinstance(values, dict):
+        raise UsageError(f"{file}: profiles.{name}: write a table: [profiles.{name}]")
+    where = Profile(name, file).where
+    for key, value in values.items():
+        if key not in (*_TEXTS, *MAPS, "shared_filesystem"):
+            known = ", ".join((*_TEXTS, "shared_filesystem", *MAPS))
+            raise UsageError(f"{file}: profile {name}: unknown key {key}", hint=f"known: {known}; see docs/profiles.md")
+        if key in _TEXTS and not (isinstance(value, str) and value):
+            raise UsageError(f"{where(key)}: not a text")
+        if key in MAPS and not isinstance(value, dict):
+            raise UsageError(f"{where(key)}: write a table of keys and values")
+        if key == "shared_filesystem" and not isinstance(value, bool):
+            raise UsageError(f"{where(key)}: write true or false")
+        if key == "engine" and value not in ENGINES:
+            raise UsageError(f"{where(key)}: write {' or '.join(ENGINES)}")
+
+    placed = {key: _placed(values[key], file) for key in ("uri", "props") if key in values}
+    flat = {key: _flat(values[key]) for key in ("hoodie_conf", "spark_conf") if key in values}
+    return Profile(name, file, **{**values, **placed, **flat})
+
+
+def _placed(path: str, file: str) -> str:
+    """A path, unless it is a URI, from the folder of the configuration file."""
+    if _SCHEME.match(path):
+        return path
+    return os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(path)))
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Settings whose names have dots: ``a.b = 1`` and ``"a.b" = 1`` are the same."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict) and not is_reference(value):
+            found |= _flat(value, f"{above}{key}.")
+        else:
+            found[f"{above}{key}"] = value
+    return found
+
+
+def is_reference(value: Any) -> bool:
+    """Whether a value of a map is ``{env = NAME}`` or ``{file = PATH}``."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((kind, place),) = value.items()
+    return kind in ("env", "file") and isinstance(place, str) and bool(place)
+
+
+def leaves(profile: Profile) -> Iterator[tuple[str, Any]]:
+    """The texts and references of a profile's maps, by their keys."""
+
+    def below(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, dict) and not is_reference(value):
+            for name, each in value.items():
+                yield from below(f"{key}.{name}", each)
+        elif isinstance(value, dict | str):
+            yield key, value
+
+    for key in MAPS:
+        yield from below(key, getattr(profile, key))
+
+
+def resolved(profile: Profile | None, key: str) -> dict[str, str]:
+    """The texts of one of a profile's maps. No error of this command line will show those of references.
+
+    A table in it, for a store's option that takes an object, becomes JSON.
+
+    Raises UsageError: no such variable, a file that cannot be read, or a value that is neither a text nor a number.
+    """
+    found: dict[str, str] = {}
+    if profile is None:
+        return found
+    for name, value in getattr(profile, key).items():
+        # Plans and errors show a table's lock: where it is, is no secret.
+        secret = not name.startswith(LOCK_SETTINGS) or looks_secret(name)
+        found[name] = _text(_resolved(value, profile, f"{key}.{name}", secret), profile.where(f"{key}.{name}"))
+    return found
+
+
+def _text(value: Any, where: str) -> str:
+    # A date of TOML has no JSON.
+    with suppress(TypeError):
+        if not isinstance(value, list):
+            return value if isinstance(value, str) else json.dumps(value)
+    raise UsageError(f"{where}: write a text, a number, true, false, {{ env = NAME }} or {{ file = PATH }}")
+
+
+def _resolved(value: Any, profile: Profile, key: str, secret: bool) -> Any:
+    if is_reference(value):
+        text = _referenced(value, profile, key)
+        context = click.get_current_context(silent=True)
+        if secret and context is not None:
+            context.meta.setdefault(_SECRETS, set()).add(text)
+        return text
+    if isinstance(value, dict):
+        return {name: _resolved(below, profile, f"{key}.{name}", secret) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_resolved(below, profile, key, secret) for below in value]
+    return value
+
+
+def _referenced(value: Mapping[str, str], profile: Profile, key: str) -> str:
+    """The variable, or the whole file without its last newline."""
+    kind, place = place_of(value, profile)
+    if kind == "env":
+        text = os.environ.get(place, "")
+        if not text:
+            raise UsageError(f"{profile.where(key)}: the variable {place} is not set, or empty")
+        return text
+    try:
+        with open(place, encoding="utf-8", newline="") as file:
+            return file.read().removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise UsageError(f"{profile.where(key)}: cannot read the file {place}: {reason}") from None
+
+
+def place_of(reference: Mapping[str, str], profile: Profile) -> tuple[str, str]:
+    """``env`` and the variable, or ``file`` and the path: a relative one begins at the folder of the profile's file."""
+    ((kind, place),) = reference.items()
+    if kind == "file":
+        place = os.path.join(os.path.dirname(profile.file), os.path.expanduser(place))
+    return kind, place
+
+
+def secrets_of(context: click.Context | None) -> frozenset[str]:
+    """The texts of all references that this command line has resolved until now."""
+    return frozenset(context.meta.get(_SECRETS, ()) if context is not None else ())
+
+
+def writers_settings_of(profile: Profile | None, storage_options: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the table's writers: of the properties file, and single ones over them.
+
+    Raises UsageError, NotFound, Unreadable, StorageFailed.
+    """
+    if profile is None:
+        return {}
+    from hudictl.table.settings import read_settings
+
+    read = read_settings(profile.props, storage_options) if profile.props else {}
+    return read | resolved(profile, "hoodie_conf")
+
+
+def lock_source(profile: Profile | None, settings: Mapping[str, str], other: Mapping[str, str]) -> str:
+    """What a plan says about lock settings that come from a profile; ``other`` ones are of the command line."""
+    keys = {key for key in settings if key.startswith(LOCK_SETTINGS)}
+    if profile is None or not keys - other.keys():
+        return ""
+    also = ", and from the command line" if any(key.startswith(LOCK_SETTINGS) for key in other) else ""
+    return f"Lock settings: from the profile {profile.name} ({profile.file}){also}."

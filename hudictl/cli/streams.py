@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from hudictl.cli.references import secrets_of
+from hudictl.cli.profiles import secrets_of
 from hudictl.errors import StorageFailed
 from hudictl.phrases import printable
 from hudictl.secrets import masked, without

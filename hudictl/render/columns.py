@@ -3,7 +3,6 @@
 _BY_IMPORTANCE = {
     "BlockLine": "index block_type instant fate | records target bytes offset header",
     "Checkup": "outcome check text | advice",
-    "ConfigCheckup": "outcome profile check text | advice file",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",

@@ -133,7 +133,7 @@ def test_profiles_beside_folders(profiles: Path) -> None:
     """A profile's name that a shell would run is an error in its file; its table stands beside it, as one line."""
     assert answered(None, "hudictl", "check", "-t", "tri") == ["dir,tri", "plain,trips"]
     assert completed(None, "hudictl", "restore", "--profile", "tr") == ["tracks", "trips"]
-    assert completed(None, "hudictl", "--config", str(profiles), "config", "check", "tra") == ["tracks"]
+    assert completed(None, "hudictl", "--config", str(profiles), "config", "list", "--profile", "tra") == ["tracks"]
     asked = ("_HUDICTL_COMPLETE=zsh_complete", "COMP_WORDS=hudictl check --profile tra", "COMP_CWORD=3")
     assert run("env", *asked, "hudictl") == "plain\ntracks\ns3://lake/tracks\\nplain\\n$(id)\n"
     profiles.write_text('[profiles."$(id)"]\nuri = "/x"\n[profiles.trips]\nuri = "/x"\n')

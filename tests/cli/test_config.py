@@ -1,4 +1,4 @@
-"""``hudictl config``: what profiles there are, and what is wrong with them."""
+"""``hudictl config list``: what profiles there are; ``hudictl doctor``: what is wrong with them."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ def copy(unpack: Unpack) -> Copy:
     return unpack("v9", "cow_savepoints")
 
 
-def rows(tell: Tell, *arguments: str) -> list[tuple[str, str, str]]:
-    """The checks of profiles with their outcomes and texts."""
-    said = tell("config", "check", "-o", "json", *arguments)
-    found = [(row["check"], row["outcome"], row["text"]) for row in said.json["rows"]]
-    assert said.code == (3 if any(outcome != "ok" for _, outcome, _ in found) else 0)
+def rows(tell: Tell, *arguments: str) -> list[tuple[str, str]]:
+    """What the doctor finds in profiles: outcomes and texts."""
+    said = tell("doctor", "-o", "json", "--engine", "local", *arguments)
+    found = [(row["outcome"], row["text"]) for row in said.json["rows"] if row["check"] == "profile"]
+    assert not found or said.code == 3
     return found
 
 
@@ -49,37 +49,27 @@ def test_profiles_are_listed_with_their_files_and_without_values(
 
 
 def test_without_a_file_it_says_where_it_has_looked(write: Write, tell: Tell, tmp_path: Path) -> None:
-    for command in ("list", "check"):
-        said = tell("config", command)
-        assert said.code == 0
-        assert f"no profiles: there is no {tmp_path}/home/hudictl/config.toml" in said.out
+    said = tell("config", "list")
+    assert said.code == 0
+    assert f"no profiles: there is no {tmp_path}/home/hudictl/config.toml" in said.out
 
 
-def test_a_good_profile_is_opened_and_its_lock_shown(write: Write, copy: Copy, tell: Tell) -> None:
-    write(profile(copy, locking()))
-    ((check, outcome, text),) = rows(tell, "trips")
-    assert (check, outcome) == ("table", "ok")
-    assert text.startswith("version 9, COPY_ON_WRITE. hudictl takes the lock file://")
-    assert rows(tell, "trips", "--offline") == [("values", "ok", "all values can be read")]
-
-
-def test_what_is_wrong_is_found(write: Write, copy: Copy, tell: Tell, tmp_path: Path) -> None:
-    """One finding each; nothing is opened with values that are wrong."""
-    write(
-        profile(copy, 'timezone = "Europe/Nowhere"\nprops = "nowhere"')
+def test_what_is_wrong_is_found(write: Write, copy: Copy, tell: Tell) -> None:
+    """Of one profile, or of all; a sound one is not named."""
+    file = write(
+        profile(copy, 'timezone = "Europe/Nowhere"')
         + '[profiles.trips.spark_conf]\nmaster = "yarn"\n'
-        + '[profiles.other]\nuri = "/nowhere"\n'
-        + "[profiles.third]\n"
-        + f'uri = "{copy.path}"\n[profiles.third.hoodie_conf]\nhoodie.write.lock.provider = "x.Unknown"\n'
-        + "[profiles.fourth]\n"
-        + f'uri = "{copy.path}"\n[profiles.fourth.storage_options]\nkey = {{ env = "MISSING" }}\n'
+        + profile(copy, 'props = "nowhere"', name="other")
+        + '[profiles.third.storage_options]\nkey = { env = "MISSING" }\n'
+        + profile(copy, locking("sound"), name="sound")
     )
-    found = {(check, outcome) for check, outcome, _ in rows(tell, "trips")}
-    assert found == {("timezone", "error"), ("props", "error"), ("spark_conf", "warning")}
-    for name, said in (("other", "is not a Hudi table"), ("third", "x.Unknown"), ("fourth", "MISSING is not set")):
-        ((_, outcome, text),) = rows(tell, name)
-        assert (outcome, said in text) == ("error", True), text
-    assert len(rows(tell)) == 6
+    assert rows(tell, "--profile", "sound") == []
+    found = rows(tell, "--profile", "trips")
+    assert [outcome for outcome, _ in found] == ["warning", "missing"]
+    assert (f"{file}: profile trips: " in found[0][1], "Europe/Nowhere" in found[1][1]) == (True, True)
+    assert [outcome for outcome, _ in rows(tell)] == ["warning", "missing", "missing", "missing"]
+    for said in (f"{file}: profile other: ", "profile third: storage_options.key: the variable MISSING is not set"):
+        assert any(outcome == "missing" and said in text for outcome, text in rows(tell))
 
 
 def test_secrets_in_the_file_are_warned_of(write: Write, copy: Copy, tell: Tell, tmp_path: Path) -> None:
@@ -94,27 +84,30 @@ def test_secrets_in_the_file_are_warned_of(write: Write, copy: Copy, tell: Tell,
     secret.chmod(0o600)
 
     def warned() -> list[str]:
-        return [text for check, outcome, text in rows(tell, "--offline") if (check, outcome) == ("secrets", "warning")]
+        return [text for outcome, text in rows(tell) if outcome == "warning"]
 
     keys = ("storage_options.secret", "storage_options.kwargs.account_key", "hoodie_conf.hoodie.aws.secret.key")
-    assert warned() == [f"{key} is a text in {file}" for key in keys]
+    assert warned() == [f"{file}: profile trips: {key} is a text" for key in keys]
     file.chmod(0o640)
-    assert warned()[0] == f"{keys[0]} is a text in {file}, which other users can read"
+    assert warned()[0] == f"{file}: profile trips: {keys[0]} is a text, which other users can read"
     secret.chmod(0o644)
-    assert f"storage_options.sas: {secret}, which other users can read" in warned()
+    assert f"{file}: profile trips: storage_options.sas: {secret}, which other users can read" in warned()
     assert HUSH not in str(warned())
 
 
 def test_a_secret_that_looks_like_a_path_is_warned_of_too(write: Write, copy: Copy, tell: Tell) -> None:
     """As every 64th secret of AWS; gcsfs' token may be the path of a file."""
     write(profile(copy, '[profiles.trips.storage_options]\nsecret = "/hush"\ntoken = "/etc/key.json"'))
-    ((check, _, text),) = rows(tell, "--offline")
-    assert (check, "storage_options.secret" in text) == ("secrets", True)
+    ((_, text),) = rows(tell)
+    assert "storage_options.secret" in text
 
 
 def test_a_file_that_is_wrong_is_a_wrong_command(write: Write, tell: Tell) -> None:
     write("[profiles.t]\nyes = true")
-    for command in (("config", "list"), ("config", "check"), ("config", "check", "t")):
-        said = tell(*command)
-        assert said.code == 2
-        assert "cannot give yes: it must be given each time" in said.line
+    said = tell("config", "list")
+    assert (said.code, "unknown key yes" in said.line) == (2, True)
+
+
+def test_a_check_of_profiles_is_the_doctors(tell: Tell) -> None:
+    said = tell("config", "check", "trips")
+    assert (said.code, "use `hudictl doctor`" in said.line) == (2, True)

@@ -117,9 +117,9 @@ def test_a_folder_of_the_same_name_is_told_apart(write: Write, copy: Copy, tell:
 def test_a_name_that_is_mistyped_is_found(write: Write, copy: Copy, tell: Tell) -> None:
     write(profile(copy))
     said = tell("table", "show", "--profile", "tripz")
-    assert (said.code, "did you mean trips?" in said.line) == (2, True)
+    assert (said.code, "there is no profile tripz (profiles: trips; " in said.line) == (2, True)
     said = tell("table", "show", "-t", "tripz")
-    assert (said.code, "no profile and no folder tripz (did you mean trips?)" in said.line) == (10, True)
+    assert (said.code, "no profile and no folder tripz (profiles: trips; " in said.line) == (10, True)
 
 
 def test_a_profile_without_table_gives_settings_alone(write: Write, copy: Copy, tell: Tell) -> None:
@@ -135,7 +135,7 @@ def test_a_wrong_file_matters_only_where_it_is_read(write: Write, copy: Copy, te
     assert tell("table", "show", "-t", copy.path).code == 0
     said = tell("table", "show", "-t", "t")
     assert said.code == 2
-    assert f"{file}: profile t: unknown key url (did you mean uri?)" in said.line
+    assert f"{file}: profile t: unknown key url (known: uri, " in said.line
 
 
 @pytest.fixture
@@ -406,7 +406,6 @@ def test_secrets_are_printed_and_stored_nowhere(
             tell("lock", "show", *here),
             tell("check", *here, "--assume-defaults"),
             tell("config", "list", "-o", "json"),
-            tell("config", "check", "trips"),
             tell("doctor", *here),
         ]
     assert [entry.code for entry in said[:5]] == [0] * 5, [entry.err for entry in said]
@@ -434,7 +433,6 @@ def test_an_error_of_a_driver_does_not_tell_secrets(
     said += [
         tell("table", "show", *here[:2], "-o", output),
         tell("doctor", *here),
-        tell("config", "check", "-o", output),
     ]
     said.append(tell("check", "-t", "trips", "-t", copy.path.parent / "none", *here[2:]))
     assert "not-checked" in said[-1].out

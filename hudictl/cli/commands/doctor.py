@@ -15,7 +15,7 @@ from hudictl.cli.options import (
     engine_options,
     table_option,
 )
-from hudictl.cli.profiles import config_files, read_profiles
+from hudictl.cli.profiles import Profile, config_files, read_profiles
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
@@ -41,6 +41,8 @@ def doctor(common: TableOptions, engine_options: EngineOptions, no_spark: bool) 
     Without a table nothing is written, and no store is asked. With a table, hudictl lists one folder of it. It creates
     a temporary file in `.hoodie/.hudictl`, and deletes it.
 
+    Profiles are checked, too, without a profile all: references, values, and secrets that others can read.
+
     Spark is started once, unless --no-spark or --engine local is used.
 
     Exit code 3 for a warning or something missing, else 0.
@@ -59,6 +61,7 @@ def doctor(common: TableOptions, engine_options: EngineOptions, no_spark: bool) 
 
 
 def _checkups(common: TableOptions, options: EngineOptions, *, no_spark: bool) -> "Iterator[Checkup]":
+    from hudictl.cli.profile_checks import profile_checkups
     from hudictl.reports.doctor import host
     from hudictl.reports.doctor.checkup import checked
 
@@ -68,6 +71,8 @@ def _checkups(common: TableOptions, options: EngineOptions, *, no_spark: bool) -
     if options.name != "local" and not no_spark:
         yield checked("spark", partial(_spark, options))
     yield checked("config", _config)
+    for profile in [common.profile] if common.profile else _profiles():
+        yield from profile_checkups(profile)
     yield from host.driver_checkups(common.uri.partition(":")[0] if ":" in common.uri else "", _purposes(common))
     if common.uri:
         yield from _table(common)
@@ -94,6 +99,13 @@ def _config() -> "Checkup":
     if not files:
         return Checkup("config", OK, f"no profiles: looked for {' and '.join(config_files())}")
     return Checkup("config", OK, f"{count_of(len(profiles), 'profile')} in {', '.join(files)}")
+
+
+def _profiles() -> list[Profile]:
+    """All of them; none where the files are wrong, which ``config`` says."""
+    with suppress(UsageError):
+        return list(read_profiles().values())
+    return []
 
 
 def _purposes(common: TableOptions) -> list[str]:

@@ -28,13 +28,13 @@ FAULTS = (
     ),
     Fault(
         OPTIONS,
-        "        return storage_options_of(self.profile) | self.given_storage\n",
+        '        return resolved(self.profile, "storage_options") | self.given_storage\n',
         "        return self.given_storage\n",
         "the store is opened without the profile's options",
         (f"{TESTS}::test_secrets_are_printed_and_stored_nowhere",),
     ),
     Fault(
-        PROFILES,
+        "cli/profile_options.py",
         "    if os.path.isdir(text):\n        raise",
         "    if False:\n        raise",
         "a folder in the working directory is changed by the settings of another table, or the other way round",
@@ -95,13 +95,6 @@ FAULTS = (
         "    secrets: frozenset[str] = frozenset()\n",
         "a secret in an error is printed, and kept in the logs of cron",
         (f"{TESTS}::test_an_error_of_a_driver_does_not_tell_secrets",),
-    ),
-    Fault(
-        "cli/config_file.py",
-        '    if key.replace("-", "_") in NEVER:\n',
-        "    if False:\n",
-        "what must be said each time is refused as a mistyped key, with another key as advice",
-        ("cli/test_config_file.py",),
     ),
     Fault(
         PROBE,
