@@ -1,4 +1,4 @@
-"""Writes what is generated from the program: commands.md, json.md, exit-codes.md, the man pages, the completions.
+"""Writes what is generated from the program: commands.md, json.md, exit-codes.md, the completions.
 
 python docs/generate.py            writes the files
 python docs/generate.py --check    writes nothing; exit code 1 where a file is not what it would write
@@ -16,7 +16,6 @@ from makers.commands import commands_page  # noqa: E402
 from makers.completions import completions  # noqa: E402
 from makers.exit_codes import exit_codes_page  # noqa: E402
 from makers.json_page import json_page  # noqa: E402
-from makers.man import man_pages  # noqa: E402
 
 CLICK = f"with click {version('click')}."
 PAGE_NOTE = "<!-- Made by docs/generate.py from {source}: change it there. -->\n"
@@ -30,7 +29,6 @@ def generated() -> dict[str, str]:
         "docs/commands.md": help + commands_page(),
         "docs/exit-codes.md": PAGE_NOTE.format(source="hudictl/errors.py") + exit_codes_page(),
         "docs/json.md": PAGE_NOTE.format(source="the types that commands print") + json_page(),
-        **{f"man/{name}": f'.\\" {CLICK_NOTE}\n{text}' for name, text in man_pages().items()},
         **{f"completions/{name}": text for name, text in completions(f"# {CLICK_NOTE}").items()},
     }
 
@@ -53,15 +51,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where a file is out of date")
     check = parser.parse_args().check
     files = generated()
-    # Pages of commands that are gone.
-    gone = [page for page in ROOT.glob("man/*") if f"man/{page.name}" not in files]
     if check:
-        outdated = [path for path, text in files.items() if stale(path, text)] + [str(page) for page in gone]
+        outdated = [path for path, text in files.items() if stale(path, text)]
         for path in outdated:
             print(f"{path} is out of date: run `python docs/generate.py`")
         return 1 if outdated else 0
-    for page in gone:
-        page.unlink()
     for path, text in files.items():
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / path).write_text(text, encoding="utf-8")

@@ -152,3 +152,13 @@ def test_type_checkers_see_the_types() -> None:
         pytest.skip("not installed: only the source has been looked at")
     # An editable one has no files of the package.
     assert "hudictl/py.typed" in installed or "hudictl/__main__.py" not in installed
+
+
+def test_man_pages_are_installed() -> None:
+    """The wheel's build makes them."""
+    try:
+        installed = {str(file) for file in files("hudictl") or []}
+    except PackageNotFoundError:
+        pytest.skip("not installed: only the source has been looked at")
+    if "hudictl/__main__.py" in installed:
+        assert any(file.endswith("share/man/man1/hudictl-restore.1") for file in installed)
