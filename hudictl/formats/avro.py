@@ -52,6 +52,11 @@ def string_map(values: Any) -> dict[str, Any]:
     return {"type": "map", "values": values, "avro.java.string": "String"}
 
 
+def array(items: Any, **more: Any) -> dict[str, Any]:
+    """The schema of an array, and what Hudi's own files have behind it."""
+    return {"type": "array", "items": items, **more}
+
+
 def record(name: str, *fields: dict[str, Any], top: bool = False) -> dict[str, Any]:
     """The schema of a record; only the outermost one names the namespace, as in Hudi's own files."""
     schema: dict[str, Any] = {"type": "record", "name": name}

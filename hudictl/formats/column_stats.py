@@ -11,29 +11,16 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable
+from hudictl.formats.wrappers import DECIMAL, LOCAL_DATE, WRAPPERS, decimal_of
 
 Value = bool | int | float | str | bytes | Decimal
 """As in Parquet: dates are days, times and timestamps are numbers since midnight or the epoch. After a compaction of
 the metadata table a decimal may be bytes: its unscaled number with the scale of a DecimalWrapper (0.15.0)."""
 
 _COLUMN_STATS = 3
-_DECIMAL_SCALE = 15
-"""Of every DecimalWrapper. From 1.1 on a decimal is bytes, and its value type has its precision and its own scale."""
 _VALUE_TYPE_OF_DECIMAL = re.compile(r"\d+,(\d+)")
-_PLAIN = (
-    "BooleanWrapper",
-    "IntWrapper",
-    "LongWrapper",
-    "FloatWrapper",
-    "DoubleWrapper",
-    "BytesWrapper",
-    "StringWrapper",
-    "DateWrapper",
-    "LocalDateWrapper",
-    "TimeMicrosWrapper",
-    "TimestampMicrosWrapper",
-)
-_DECIMAL = "DecimalWrapper"
+"""From 1.1 on a decimal is bytes, and its value type has its precision and its own scale."""
+_PLAIN = {*WRAPPERS, LOCAL_DATE} - {DECIMAL}
 
 
 class Statistics(NamedTuple):
@@ -118,7 +105,7 @@ def agree(index: Statistics, footer: Statistics) -> bool:
 def same_value(index: Value | None, footer: Value | None) -> bool:
     """Whether a value of the index is the one of a footer."""
     if isinstance(index, bytes) and isinstance(footer, Decimal):
-        return _decimal(index, _DECIMAL_SCALE) == footer
+        return decimal_of(index) == footer
     if isinstance(index, bytes) and isinstance(footer, str):
         return index == footer.encode("utf-8", "surrogateescape")
     if isinstance(index, float) and isinstance(footer, float) and math.isnan(index):
@@ -131,17 +118,12 @@ def _unwrapped(wrapper: Any, bytes_scale: int | None) -> Value | None:
         return None
     name, fields = wrapper
     kind = name.rpartition(".")[2]
-    if kind == _DECIMAL:
-        return _decimal(fields["value"], _DECIMAL_SCALE)
+    if kind == DECIMAL:
+        return decimal_of(fields["value"])
     if kind not in _PLAIN:
         raise Unreadable(f"column statistics have a value of the unknown type {kind}")
     value: Value = fields["value"]
-    return _decimal(value, bytes_scale) if isinstance(value, bytes) and bytes_scale is not None else value
-
-
-def _decimal(body: bytes, scale: int) -> Decimal:
-    # From text: arithmetic would round to 28 digits.
-    return Decimal(f"{int.from_bytes(body, 'big', signed=True)}E-{scale}")
+    return decimal_of(value, bytes_scale) if isinstance(value, bytes) and bytes_scale is not None else value
 
 
 def _first(choose: Callable[..., Value], one: Value | None, other: Value | None) -> Value | None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import fastavro
 
-from hudictl.formats.avro import NAMESPACE
+from hudictl.formats.avro import NAMESPACE, array
+from hudictl.formats.wrappers import LOCAL_DATE, WRAPPERS
 
 INT = "IntWrapper"
 ARRAY = "ArrayWrapper"
@@ -89,25 +90,11 @@ def _wrapper(name: str, kind: str) -> dict[str, Any]:
 
 # Raw values: logical types would not come back as the same bytes. Branches are only ever appended, so that the schema
 # of 1.1 and 1.2 reads what every release has written; it is in no block.
-_WRAPPERS = {
-    "BooleanWrapper": "boolean",
-    INT: "int",
-    "LongWrapper": "long",
-    "FloatWrapper": "float",
-    "DoubleWrapper": "double",
-    "BytesWrapper": "bytes",
-    "StringWrapper": "string",
-    "DateWrapper": "int",
-    "DecimalWrapper": "bytes",
-    "TimeMicrosWrapper": "long",
-    "TimestampMicrosWrapper": "long",
-}
-_LOCAL_DATE = "LocalDateWrapper"
-_ITEMS = ["null", *_WRAPPERS, _wrapper(_LOCAL_DATE, "int")]
+_ITEMS = ["null", *WRAPPERS, _wrapper(LOCAL_DATE, "int")]
 _ARRAY = {
     "type": "record",
     "name": ARRAY,
-    "fields": [{"name": "wrappedValues", "type": ["null", {"type": "array", "items": _ITEMS}]}],
+    "fields": [{"name": "wrappedValues", "type": ["null", array(_ITEMS)]}],
 }
 _DELETE = {
     "type": "record",
@@ -117,7 +104,7 @@ _DELETE = {
         {"name": "partitionPath", "type": ["null", "string"]},
         {
             "name": "orderingVal",
-            "type": ["null", *(_wrapper(name, kind) for name, kind in _WRAPPERS.items()), _ARRAY],
+            "type": ["null", *(_wrapper(name, kind) for name, kind in WRAPPERS.items()), _ARRAY],
         },
     ],
 }
@@ -126,6 +113,6 @@ _SCHEMA = fastavro.parse_schema(
         "type": "record",
         "name": "HoodieDeleteRecordList",
         "namespace": NAMESPACE,
-        "fields": [{"name": "deleteRecordList", "type": {"type": "array", "items": _DELETE}}],
+        "fields": [{"name": "deleteRecordList", "type": array(_DELETE)}],
     }
 )

@@ -13,6 +13,8 @@ METAFILE_EXTENSIONS = (".parquet", ".orc")
 looks for them."""
 BASE_FORMATS = {".parquet": "Parquet", ".orc": "ORC", ".hfile": "HFile", ".lance": "Lance"}
 """The formats of base files by their extension; Lance from Hudi 1.2.0 on."""
+UUID_PATTERN = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""At the end of the names of files that are being written, Hudi's and hudictl's."""
 WRITE_TOKEN = "1-0-1"
 """The write token of Hudi's logs that are not written by a task, for example by rollbacks (0.15.0)."""
 

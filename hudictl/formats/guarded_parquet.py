@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudictl.formats.limits import DECOMPRESSED_BYTES
 from hudictl.formats.ranges import ReadAt, as_file
-from hudictl.formats.thrift import Struct, read_struct
+from hudictl.formats.thrift import COLUMNS, GROUPS, METADATA, Struct, read_struct
 
 if TYPE_CHECKING:
     from pyarrow import parquet
@@ -29,10 +29,8 @@ _BATCH_ROWS = 4096
 _READ_WHOLE_BYTES = 1024 * 1024
 _END_BYTES = 64 * 1024
 """Of a file, which pyarrow, too, reads first."""
-# The numbers of fields: in the footer, in a row group, in a column, in its metadata, and in the header of a page.
-_GROUPS = 4
-_COLUMNS, _ROWS = 1, 3
-_METADATA = 3
+# The numbers of more fields: in a row group, in the metadata of a column, and in the header of a page.
+_ROWS = 3
 _PATH, _CHUNK_BYTES, _DATA, _DICTIONARY = 3, 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
 
@@ -66,7 +64,7 @@ def read_rows(
     length = int.from_bytes(read_judged(size - 8, 4), "little")
     # Not from pyarrow, which ends the process where a column is damaged.
     footer = read_struct(io.BytesIO(read_judged(size - 8 - length, length)))
-    groups: list[Struct] = footer.get(_GROUPS, [])
+    groups: list[Struct] = footer.get(GROUPS, [])
     _judge_footer(file, groups, size, columns)
     key = next(iter(columns))
     for number, group in enumerate(groups):
@@ -99,8 +97,8 @@ def _batches(
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Some columns of a row group, whose bytes are added to the chunks after they are judged."""
     largest = 1
-    for column in group[_COLUMNS]:
-        told = column[_METADATA]
+    for column in group[COLUMNS]:
+        told = column[METADATA]
         if told[_PATH][0].decode() in columns:
             start = min(filter(None, (told.get(_DICTIONARY), told[_DATA])))
             length = told[_CHUNK_BYTES]

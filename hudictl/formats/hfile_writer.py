@@ -4,7 +4,6 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from hudictl.errors import Unsupported
 from hudictl.formats import hfile as fmt
@@ -19,14 +18,6 @@ _CHECKSUM_BYTES = 4
 _MAX_ROW_BYTES = 2**15 - 1
 # HBase's minor version at the time of Hudi 0.15.0.
 _MINOR_VERSION = 3
-
-
-class _Pointer(NamedTuple):
-    """What an index says of a block: its first key, its offset, its bytes on disk."""
-
-    key: bytes
-    offset: int
-    length: int
 
 
 def encode_hfile(
@@ -58,10 +49,10 @@ def encode_hfile(
     _check([row for row, _ in rows])
     body = bytearray()
 
-    def add(magic: bytes, content: bytes, key: bytes = b"") -> _Pointer:
+    def add(magic: bytes, content: bytes, key: bytes = b"") -> fmt.Pointer:
         block = _block(magic, content, compression)
         body.extend(block)
-        return _Pointer(key, len(body) - len(block), len(block))
+        return fmt.Pointer(key, len(body) - len(block), len(block))
 
     data = [
         add(fmt.DATA, b"".join(entry for _, entry in chunk), chunk[0][0])
@@ -130,7 +121,7 @@ def _block(magic: bytes, content: bytes, compression: str) -> bytes:
     return block + struct.pack(">I", zlib.crc32(block))
 
 
-def _pointer_bytes(pointer: _Pointer) -> bytes:
+def _pointer_bytes(pointer: fmt.Pointer) -> bytes:
     return fmt.INDEX_ENTRY.pack(pointer.offset, pointer.length) + pointer.key
 
 
@@ -140,7 +131,7 @@ def _lower_index(chunk: Sequence[_Part]) -> bytes:
     return struct.pack(f">{len(ends) + 1}i", len(chunk), *ends) + b"".join(entry for _, entry in chunk)
 
 
-def _root_index(pointers: Iterable[_Pointer]) -> bytes:
+def _root_index(pointers: Iterable[fmt.Pointer]) -> bytes:
     return b"".join(
         fmt.INDEX_ENTRY.pack(pointer.offset, pointer.length) + _hadoop_varint(len(pointer.key)) + pointer.key
         for pointer in pointers

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from hudictl.errors import Unsupported
 from hudictl.formats.delete_records import INT, DeleteRecord, OrderingValue
+from hudictl.formats.wrappers import DECIMAL, DECIMAL_SCALE
 
 Value = TypeVar("Value")
 
@@ -26,8 +27,6 @@ _NUMBERED = {
     10: _UTF8_BYTES,
     27: _UTF8_BYTES,
 }
-_SCALE = 15
-"""Digits behind the point of a ``DecimalWrapper``."""
 _MOST_ZEROS = 30
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -261,15 +260,15 @@ def _utf8_fields(source: _Input) -> OrderingValue:
 
 def _decimal(source: _Input) -> OrderingValue:
     unscaled, scale = int.from_bytes(source.byte_array(), "big", signed=True), source.signed()
-    more = _SCALE - scale
+    more = DECIMAL_SCALE - scale
     # Zeros behind the point are those of the column's type.
     value, rest = divmod(unscaled * 10 ** max(more, 0), 10 ** max(-more, 0)) if abs(more) <= _MOST_ZEROS else (0, 1)
     if rest:
         raise Unsupported(
-            f"a decimal of scale {scale}: Hudi's DecimalWrapper has {_SCALE} digits after the decimal point"
+            f"a decimal of scale {scale}: Hudi's DecimalWrapper has {DECIMAL_SCALE} digits after the decimal point"
         )
     length = (value if value >= 0 else ~value).bit_length() // 8 + 1
-    return OrderingValue("DecimalWrapper", value.to_bytes(length, "big", signed=True))
+    return OrderingValue(DECIMAL, value.to_bytes(length, "big", signed=True))
 
 
 def _local_date(source: _Input) -> OrderingValue:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 from hudictl.formats.column_stats import Statistics, Value, add_row_group
 from hudictl.formats.ranges import ReadAt
-from hudictl.formats.thrift import Struct, read_struct
+from hudictl.formats.thrift import COLUMNS, GROUPS, METADATA, Struct, read_struct
 
 if TYPE_CHECKING:
     from pyarrow import parquet
@@ -19,10 +19,8 @@ _DIGITS = ("INT32", "INT64")
 _FIXED = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE")
 _BYTES_OF_TYPES = dict(zip(_FIXED, (1, 4, 8, 12, 4, 8), strict=True)) | {"BYTE_ARRAY": 0, "FIXED_LEN_BYTE_ARRAY": 0}
 """In the order of their numbers; 0 for those of other lengths."""
-# The numbers of fields: in the footer, in a row group, in a column, in its metadata, its statistics and its sizes.
-_GROUPS = 4
-_COLUMNS = 1
-_METADATA, _ENCRYPTED = 3, 8
+# The numbers of more fields: in a column, in its metadata, its statistics and its sizes.
+_ENCRYPTED = 8
 _TYPE, _STATISTICS, _SIZES = 1, 12, 16
 _BOUNDS = (1, 2, 5, 6)
 _REPETITIONS, _DEFINITIONS = 2, 3
@@ -88,16 +86,16 @@ def own_entries(footer: "parquet.FileMetaData") -> dict[str, str]:
 
 def _judge(footer: "parquet.FileMetaData", told: Struct) -> None:
     """Raises ValueError: a column for which pyarrow would end the process (seen on 26.0.1)."""
-    groups = told[_GROUPS]
-    if len(groups) != footer.num_row_groups or any(len(group[_COLUMNS]) != footer.num_columns for group in groups):
+    groups = told[GROUPS]
+    if len(groups) != footer.num_row_groups or any(len(group[COLUMNS]) != footer.num_columns for group in groups):
         raise ValueError("its row groups have other columns than its schema")
     for number in range(footer.num_columns):
         column = footer.schema.column(number)
         least = max(_BYTES_OF_TYPES[column.physical_type], column.length)
         levels = {_REPETITIONS: column.max_repetition_level + 1, _DEFINITIONS: column.max_definition_level + 1}
         for group in groups:
-            chunk = group[_COLUMNS][number]
-            told = chunk[_METADATA]
+            chunk = group[COLUMNS][number]
+            told = chunk[METADATA]
             bounds = [told.get(_STATISTICS, {}).get(bound) for bound in _BOUNDS]
             sizes = told.get(_SIZES, {})
             fits = [*_BYTES_OF_TYPES][told[_TYPE]] == column.physical_type and _ENCRYPTED not in chunk

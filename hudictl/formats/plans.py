@@ -80,7 +80,7 @@ def _index_partitions(value: dict[str, Any]) -> dict[str, str]:
 _OPERATION = avro.record(
     "HoodieCompactionOperation",
     {"name": "baseInstantTime", "type": ["null", avro.STRING]},
-    {"name": "deltaFilePaths", "type": ["null", {"type": "array", "items": avro.STRING}], "default": None},
+    {"name": "deltaFilePaths", "type": ["null", avro.array(avro.STRING)], "default": None},
     {"name": "dataFilePath", "type": ["null", avro.STRING], "default": None},
     {"name": "fileId", "type": ["null", avro.STRING]},
     {"name": "partitionPath", "type": ["null", avro.STRING], "default": None},
@@ -95,7 +95,7 @@ _STRATEGY = avro.record(
 )
 _COMPACTION_PLAN = avro.record(
     "HoodieCompactionPlan",
-    {"name": "operations", "type": ["null", {"type": "array", "items": _OPERATION}], "default": None},
+    {"name": "operations", "type": ["null", avro.array(_OPERATION)], "default": None},
     {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
     {"name": "version", "type": ["int", "null"], "default": 1},
     {"name": "strategy", "type": ["null", _STRATEGY], "default": None},

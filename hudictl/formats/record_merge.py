@@ -6,12 +6,12 @@ The rules are those of the release that writes the table's version (see ``rules`
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
-from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 from hudictl.formats.delete_records import ARRAY, DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import COMPACTED_BLOCK_TIMES, Block
 from hudictl.formats.releases import V0_15, V1_0, V1_2
+from hudictl.formats.wrappers import DECIMAL, LOCAL_DATE, decimal_of
 
 COMMIT_TIME = "COMMIT_TIME_ORDERING"
 EVENT_TIME = "EVENT_TIME_ORDERING"
@@ -19,7 +19,6 @@ EVENT_TIME = "EVENT_TIME_ORDERING"
 IGNORE_DEFAULTS = "IGNORE_DEFAULTS"
 FILL_UNAVAILABLE = "FILL_UNAVAILABLE"
 
-_DECIMAL_SCALE = 15
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _EPOCH_DAY = date(1970, 1, 1)
 
@@ -237,11 +236,10 @@ def ordering_value(found: OrderingValue) -> Any:
     if found.type == ARRAY:
         return tuple(None if value is None else ordering_value(value) for value in found.value)
     try:
-        if found.type in ("DateWrapper", "LocalDateWrapper"):
+        if found.type in ("DateWrapper", LOCAL_DATE):
             return _EPOCH_DAY + timedelta(days=found.value)
-        if found.type == "DecimalWrapper":
-            # From text: arithmetic would round to 28 digits.
-            return Decimal(f"{int.from_bytes(found.value, 'big', signed=True)}E-{_DECIMAL_SCALE}")
+        if found.type == DECIMAL:
+            return decimal_of(found.value)
     except (OverflowError, ValueError):
         pass
     return found.value

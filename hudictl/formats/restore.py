@@ -17,29 +17,21 @@ from hudictl.formats.rollback import (
 PLAN = "HoodieRestorePlan"
 PLAN_SCHEMA = avro.record(
     PLAN,
-    {"name": "instantsToRollback", "type": {"type": "array", "items": INSTANT_INFO, "default": None}, "default": []},
+    {"name": "instantsToRollback", "type": avro.array(INSTANT_INFO, default=None), "default": []},
     {"name": "version", "type": ["int", "null"], "default": 2},
     {"name": "savepointToRestoreTimestamp", "type": ["null", avro.STRING], "default": None},
     top=True,
 )
+_ROLLBACK = avro.record(METADATA, *METADATA_FIELDS)
 RESTORE_METADATA = "HoodieRestoreMetadata"
 METADATA_SCHEMA = avro.record(
     RESTORE_METADATA,
     {"name": "startRestoreTime", "type": avro.STRING},
     {"name": "timeTakenInMillis", "type": "long"},
-    {"name": "instantsToRollback", "type": {"type": "array", "items": avro.STRING}},
-    {
-        "name": "hoodieRestoreMetadata",
-        "type": avro.string_map(
-            {"type": "array", "items": ["null", avro.record(METADATA, *METADATA_FIELDS)], "default": None}
-        ),
-    },
+    {"name": "instantsToRollback", "type": avro.array(avro.STRING)},
+    {"name": "hoodieRestoreMetadata", "type": avro.string_map(avro.array(["null", _ROLLBACK], default=None))},
     {"name": "version", "type": ["int", "null"], "default": 1},
-    {
-        "name": "restoreInstantInfo",
-        "type": {"type": "array", "items": "HoodieInstantInfo", "default": None},
-        "default": [],
-    },
+    {"name": "restoreInstantInfo", "type": avro.array("HoodieInstantInfo", default=None), "default": []},
     top=True,
 )
 

@@ -9,6 +9,14 @@ from hudictl.formats import avro
 INSTANT_INFO = avro.record(
     "HoodieInstantInfo", {"name": "commitTime", "type": avro.STRING}, {"name": "action", "type": avro.STRING}
 )
+_REQUEST = avro.record(
+    "HoodieRollbackRequest",
+    {"name": "partitionPath", "type": avro.STRING},
+    {"name": "fileId", "type": ["null", avro.STRING], "default": None},
+    {"name": "latestBaseInstant", "type": ["null", avro.STRING], "default": None},
+    {"name": "filesToBeDeleted", "type": avro.array(avro.STRING, default=[]), "default": []},
+    {"name": "logBlocksToBeDeleted", "type": ["null", avro.string_map("long")], "default": None},
+)
 PLAN = "HoodieRollbackPlan"
 PLAN_SCHEMA = avro.record(
     PLAN,
@@ -18,28 +26,7 @@ PLAN_SCHEMA = avro.record(
         "doc": "Hoodie instant that needs to be rolled back",
         "default": None,
     },
-    {
-        "name": "RollbackRequests",
-        "type": [
-            "null",
-            {
-                "type": "array",
-                "items": avro.record(
-                    "HoodieRollbackRequest",
-                    {"name": "partitionPath", "type": avro.STRING},
-                    {"name": "fileId", "type": ["null", avro.STRING], "default": None},
-                    {"name": "latestBaseInstant", "type": ["null", avro.STRING], "default": None},
-                    {
-                        "name": "filesToBeDeleted",
-                        "type": {"type": "array", "items": avro.STRING, "default": []},
-                        "default": [],
-                    },
-                    {"name": "logBlocksToBeDeleted", "type": ["null", avro.string_map("long")], "default": None},
-                ),
-            },
-        ],
-        "default": None,
-    },
+    {"name": "RollbackRequests", "type": ["null", avro.array(_REQUEST)], "default": None},
     {"name": "version", "type": ["int", "null"], "default": 1},
     top=True,
 )
@@ -47,8 +34,8 @@ PLAN_SCHEMA = avro.record(
 _PARTITION = avro.record(
     "HoodieRollbackPartitionMetadata",
     {"name": "partitionPath", "type": avro.STRING},
-    {"name": "successDeleteFiles", "type": {"type": "array", "items": avro.STRING}},
-    {"name": "failedDeleteFiles", "type": {"type": "array", "items": avro.STRING}},
+    {"name": "successDeleteFiles", "type": avro.array(avro.STRING)},
+    {"name": "failedDeleteFiles", "type": avro.array(avro.STRING)},
     {"name": "rollbackLogFiles", "type": ["null", avro.string_map("long")], "default": None},
     {"name": "logFilesFromFailedCommit", "type": ["null", avro.string_map("long")], "default": None},
 )
@@ -57,14 +44,10 @@ METADATA_FIELDS: tuple[dict[str, Any], ...] = (
     {"name": "startRollbackTime", "type": avro.STRING},
     {"name": "timeTakenInMillis", "type": "long"},
     {"name": "totalFilesDeleted", "type": "int"},
-    {"name": "commitsRollback", "type": {"type": "array", "items": avro.STRING}},
+    {"name": "commitsRollback", "type": avro.array(avro.STRING)},
     {"name": "partitionMetadata", "type": avro.string_map(_PARTITION)},
     {"name": "version", "type": ["int", "null"], "default": 1},
-    {
-        "name": "instantsRollback",
-        "type": {"type": "array", "items": INSTANT_INFO, "default": []},
-        "default": [],
-    },
+    {"name": "instantsRollback", "type": avro.array(INSTANT_INFO, default=[]), "default": []},
 )
 METADATA_SCHEMA = avro.record(METADATA, *METADATA_FIELDS, top=True)
 

@@ -20,7 +20,7 @@ SCHEMA = avro.record(
             avro.record(
                 "HoodieSavepointPartitionMetadata",
                 {"name": "partitionPath", "type": avro.STRING},
-                {"name": "savepointDataFile", "type": {"type": "array", "items": avro.STRING}},
+                {"name": "savepointDataFile", "type": avro.array(avro.STRING)},
             )
         ),
     },

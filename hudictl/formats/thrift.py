@@ -6,6 +6,9 @@ from typing import Any
 
 Struct = dict[int, Any]
 
+GROUPS, COLUMNS, METADATA = 4, 1, 3
+"""The numbers of fields of Parquet's: in the footer, in a row group, in a column."""
+
 _BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, 9, 12
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from hudictl.formats import checksums
+from hudictl.formats.file_names import UUID_PATTERN
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
@@ -18,7 +19,7 @@ from hudictl.table.metadata.place import open_metadata_table, properties_in_use,
 from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
 
-_TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_TEMPORARY = re.compile(rf".\.?{UUID_PATTERN}$")
 # These folders change all the time, and Hadoop never reads their files as a whole.
 _UNCHECKED = (".temp", ".heartbeat", ".hudictl")
 _SEVERAL = "hoodie.table.multiple.base.file.formats.enable"

@@ -5,13 +5,14 @@ import re
 from contextlib import suppress
 
 from hudictl.errors import Unreadable
+from hudictl.formats.file_names import UUID_PATTERN
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.storage import entries_of
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
 
 # Hudi writes it whole under this name, and renames it then. What ends in .tmp is passed over.
-_TEMPORARY = re.compile(r"manifest_[0-9]+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TEMPORARY = re.compile(rf"manifest_[0-9]+\.{UUID_PATTERN}")
 
 
 def left_manifests(table: Table, metadata: Table | None, now_ms: int, idle_ms: int) -> tuple[str, ...]:
