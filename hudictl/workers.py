@@ -182,21 +182,13 @@ def lone_sidecars(task: ListTask) -> list[str]:
     return sorted(name for name in names if (of := sidecar_of(name)) is not None and of not in names)
 
 
-@dataclass(frozen=True, slots=True)
-class EndTask:
-    """Base files as (path, size in bytes) whose ends are to be checked."""
-
-    storage: Storage
-    files: tuple[tuple[str, int], ...]
-
-
-def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
-    """The files whose end does not match their format, each with the problem."""
+def damaged_ends(storage: Storage, files: Sequence[tuple[str, int]]) -> list[tuple[str, str]]:
+    """Those of some base files (path, size in bytes) whose end does not match their format, each with the problem."""
     found = []
-    for path, size in task.files:
+    for path, size in files:
         length = min(size, END_BYTES)
         try:
-            end = task.storage.read(path, size - length, length) if length else b""
+            end = storage.read(path, size - length, length) if length else b""
         except FileNotFoundError:
             # A clean has just deleted it.
             continue
@@ -206,28 +198,20 @@ def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
     return found
 
 
-def damaged_footers(task: EndTask) -> list[tuple[str, str]]:
+def damaged_footers(storage: Storage, files: Sequence[tuple[str, int]]) -> list[tuple[str, str]]:
     """The same, with the footers of Parquet files decoded."""
     from hudictl.formats.parquet_footers import problem_in_footer
 
-    found = dict(damaged_ends(task))
-    rest = [file for file in task.files if file[0].endswith(".parquet") and file[0] not in found]
-    told = ((path, problem_in_footer(partial(task.storage.read, path), size)) for path, size in rest)
+    found = dict(damaged_ends(storage, files))
+    rest = [file for file in files if file[0].endswith(".parquet") and file[0] not in found]
+    told = ((path, problem_in_footer(partial(storage.read, path), size)) for path, size in rest)
     return [*found.items(), *(entry for entry in told if entry[1])]
 
 
-@dataclass(frozen=True, slots=True)
-class MetafileTask:
-    """Partition paths whose metafiles are to be checked."""
-
-    storage: Storage
-    partitions: tuple[str, ...]
-
-
-def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str, str]]:
-    """The partitions whose metafile lacks values that readers use, each with the file's extension and the problem. Of
-    one in the base file format only the end is looked at."""
-    found = ((partition, *_problem_of_metafile(task.storage, partition)) for partition in task.partitions)
+def damaged_metafiles(storage: Storage, partitions: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Those of some partitions whose metafile lacks values that readers use, each with the file's extension and the
+    problem. Of one in the base file format only the end is looked at."""
+    found = ((partition, *_problem_of_metafile(storage, partition)) for partition in partitions)
     return [entry for entry in found if entry[2]]
 
 
@@ -244,25 +228,18 @@ def _problem_of_metafile(storage: Storage, partition: str) -> tuple[str, str]:
     return "", ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTask:
-    """Names to delete, by partition."""
-
-    storage: Storage
-    names: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
-    """Deletes the files; returns the remaining ones, with the reason. Nothing is deleted behind a link."""
+def delete_files(storage: Storage, files: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[str, str]]:
+    """Deletes files, named by partition; returns the remaining ones, with the reason. Nothing is deleted behind a
+    link."""
     paths: list[str] = []
     kept: list[tuple[str, str]] = []
-    for partition, names in task.names:
+    for partition, names in files:
         own = [data_path(partition, name) for name in names]
-        if task.storage.behind_link(partition):
+        if storage.behind_link(partition):
             kept += [(path, "its folder is behind a symbolic link") for path in own]
         else:
             paths += own
-    outcomes = task.storage.delete(paths)
+    outcomes = storage.delete(paths)
     return kept + [(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
 
 
@@ -325,43 +302,33 @@ def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanTask:
-    """Logs of one partition, as (name, size), to search for blocks of some instants."""
-
-    storage: Storage
-    partition: str
-    logs: tuple[tuple[str, int], ...]
-    instants: frozenset[str]
-
-
-def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
-    """The (instant, log name) pairs with data or delete blocks of the instant in the log."""
-    pairs = {
-        (block.instant, name)
-        for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
-        if block.instant in task.instants and block.rollback_target is None
-    }
-    return sorted((str(instant), name) for instant, name in pairs)
-
-
-def logs_naming(task: ScanTask) -> list[str]:
-    """The paths of the logs with a block of the instants, or a rollback block for them."""
-    return sorted(
-        {
-            data_path(task.partition, name)
-            for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
-            if not task.instants.isdisjoint((block.instant, block.rollback_target))
-        }
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class LogTask:
     """Logs of one partition, as (name, size)."""
 
     storage: Storage
     partition: str
     logs: tuple[tuple[str, int], ...]
+
+
+def scan_logs(instants: Collection[str], task: LogTask) -> list[tuple[str, str]]:
+    """The (instant, log name) pairs with data or delete blocks of one of the instants in the log."""
+    pairs = {
+        (block.instant, name)
+        for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
+        if block.instant in instants and block.rollback_target is None
+    }
+    return sorted((str(instant), name) for instant, name in pairs)
+
+
+def logs_naming(instants: frozenset[str], task: LogTask) -> list[str]:
+    """The paths of the logs with a block of the instants, or a rollback block for them."""
+    return sorted(
+        {
+            data_path(task.partition, name)
+            for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
+            if not instants.isdisjoint((block.instant, block.rollback_target))
+        }
+    )
 
 
 def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:

@@ -18,13 +18,10 @@ from hudictl.storage.local import LocalStorage
 from hudictl.workers import (
     BlockFile,
     BlockTask,
-    DeleteTask,
-    EndTask,
     Folder,
     ListTask,
-    MetafileTask,
+    LogTask,
     PieceTask,
-    ScanTask,
     check_log,
     cut_log,
     damaged_ends,
@@ -120,7 +117,7 @@ def test_a_link_is_followed_to_look_and_never_to_delete(store: LocalStorage, tmp
     for path in ("o/a.parquet", "q/a.parquet"):
         put(tmp_path, path)
     names = tuple((partition, ("a.parquet",)) for partition in ("o", "p", "q"))
-    ((path, reason),) = workers.delete_files(DeleteTask(store, names))
+    ((path, reason),) = workers.delete_files(store, names)
     assert path == "p/a.parquet"
     assert "link" in reason
     assert (outside / "a.parquet").exists()
@@ -139,9 +136,9 @@ def test_delete_files(store: LocalStorage, tmp_path: Path, partition: str) -> No
     """What is gone already counts as done, what cannot be deleted is told with the reason; twice is as once."""
     for path in ("a", "kept", "folder/x"):
         put(tmp_path / partition, path)
-    task = DeleteTask(store, ((partition, ("a", "absent", "folder")),))
+    names = [(partition, ("a", "absent", "folder"))]
     for _ in range(2):
-        ((path, reason),) = workers.delete_files(task)
+        ((path, reason),) = workers.delete_files(store, names)
         assert path.endswith("folder")
         assert reason
     assert sorted(os.listdir(tmp_path / partition)) == ["folder", "kept"]
@@ -181,7 +178,7 @@ def test_a_block_of_another_format_is_passed_over(store: LocalStorage, tmp_path:
     """A restore that ended at it would end in its middle."""
     other = data(T1)[:14] + b"\0\0\0\2" + data(T1)[18:]
     logs = [log(tmp_path, 1, b"HUDI" + bytes(60)), log(tmp_path, 2, other, data(T2))]
-    assert workers.scan_logs(ScanTask(store, "p", tuple(logs), frozenset({T1, T2}))) == [(T2, logs[1][0])]
+    assert workers.scan_logs({T1, T2}, LogTask(store, "p", tuple(logs))) == [(T2, logs[1][0])]
     (written,) = workers.write_rollback_blocks(BlockTask(store, "p", FID, BASE, tuple(logs), (T2,)))
     assert written.target == T2
 
@@ -227,7 +224,7 @@ def test_scan_logs(store: LocalStorage, tmp_path: Path) -> None:
     first, _ = log(tmp_path, 1, data(T1), data(T2), data(T2))
     second, _ = log(tmp_path, 2, encode_rollback_block(T1, T1), data(T2, log_blocks.DELETE))
     log(tmp_path, 3, data(T3))
-    found = workers.scan_logs(ScanTask(store, "p", logs(tmp_path), frozenset({T1, T2})))
+    found = workers.scan_logs({T1, T2}, LogTask(store, "p", logs(tmp_path)))
     assert found == sorted([(T1, first), (T2, first), (T2, second)])
 
 
@@ -236,7 +233,7 @@ def test_a_log_that_a_clean_has_taken_since_the_listing(store: LocalStorage, tmp
     name, size = log(tmp_path, 1, data(T1))
     gone = log_file_name(FID, BASE, 2, "0-1-2")
     listed = ((gone, 100), (name, size))
-    assert workers.scan_logs(ScanTask(store, "p", listed, frozenset({T1}))) == [(T1, name)]
+    assert workers.scan_logs({T1}, LogTask(store, "p", listed)) == [(T1, name)]
     task = workers.LogTask(store, "p", listed)
     assert dict(workers.log_writers(task)) == {f"p/{gone}": frozenset(), f"p/{name}": frozenset({T1})}
     assert slice_blocks(task) == ([], [(f"p/{name}", T1)])
@@ -259,7 +256,7 @@ def test_a_scan_reads_headers_not_contents(
         return body
 
     monkeypatch.setattr(LocalStorage, "read", counted)
-    assert len(workers.scan_logs(ScanTask(store, "p", logs(tmp_path), frozenset({T1, T2})))) == 2
+    assert len(workers.scan_logs({T1, T2}, LogTask(store, "p", logs(tmp_path)))) == 2
     assert sum(lengths) < 100_000
 
 
@@ -347,7 +344,7 @@ def test_damaged_metafiles(store: LocalStorage, tmp_path: Path) -> None:
     put(tmp_path, "other/.hoodie_partition_metadata.parquet", b"PAR1" + bytes(8) + (4).to_bytes(4, "little") + b"PAR1")
     put(tmp_path, "torn/.hoodie_partition_metadata.orc", b"ORC")
     put(tmp_path, "a/b/.hoodie_partition_metadata.orc", b"ORC")
-    found = damaged_metafiles(MetafileTask(store, ("a/b", "cut", "none", "other", "torn")))
+    found = damaged_metafiles(store, ("a/b", "cut", "none", "other", "torn"))
     assert found == [
         ("cut", "", "it has no partitionDepth"),
         ("torn", ".orc", "not an ORC file (its end is missing)"),
@@ -361,5 +358,5 @@ def test_damaged_ends(store: LocalStorage, tmp_path: Path) -> None:
     for path, body in files.items():
         put(tmp_path, path, body)
     sizes = tuple((path, len(body)) for path, body in files.items())
-    found = damaged_ends(EndTask(store, (*sizes, ("p/gone.parquet", 20))))
+    found = damaged_ends(store, (*sizes, ("p/gone.parquet", 20)))
     assert [path for path, _ in found] == ["p/cut.parquet", "p/empty.parquet"]

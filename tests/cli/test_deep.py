@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hudictl import workers
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_blocks import AVRO_DATA, HEADER_KEYS, INSTANT_TIME, encode_block
 from tests import support
@@ -91,9 +92,10 @@ def test_a_damaged_file_is_found_and_refuses_the_restore(
 @VERSIONS
 @pytest.mark.parametrize("zeros", [True, False])
 def test_a_log_at_which_readers_fail_is_found_whoever_wrote_it(
-    unpack: Unpack, tell: Tell, version: str, zeros: bool
+    unpack: Unpack, tell: Tell, version: str, zeros: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing in it says whose rows it had; or a header has a key that no release knows."""
+    """Nothing in it says whose rows it had; or a header has a key that no release knows. Also where the log is read in
+    pieces."""
     copy = unpack(version, "mor_savepoints")
     target = copy.savepoints[-1]
     path = needed_of(copy, target, logs=True)
@@ -103,6 +105,8 @@ def test_a_log_at_which_readers_fail_is_found_whoever_wrote_it(
     overwrite(copy.path / path, offset, part)
     code, said = verified(tell, copy, target, "--deep")
     assert (code, path in said) == (3, True), said
+    monkeypatch.setattr(workers, "PIECE_BYTES", 1)
+    assert verified(tell, copy, target, "--deep") == (code, said)
 
 
 def test_later_files_that_still_have_the_rows_are_named(unpack: Unpack, tell: Tell) -> None:

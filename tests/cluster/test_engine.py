@@ -83,7 +83,7 @@ class TestClusterEngine(EngineContract):
         (listed,) = engine.map("list", workers.list_tree, [workers.ListTask(store, workers.Folder("p"), False)])
         assert listed.error is None
         assert [name for listing in listed.value or () for name, _, _ in listing.files] == ["f"]
-        (scanned,) = engine.map("scan", workers.scan_logs, [workers.ScanTask(store, "p", (("f", 0),), frozenset())])
+        (scanned,) = engine.map("scan", partial(workers.scan_logs, ()), [workers.LogTask(store, "p", (("f", 0),))])
         assert scanned.error is None
 
     def test_changes(self, engine: Engine, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ class TestClusterEngine(EngineContract):
         block = workers.BlockTask(store, "", "id", "20261121000000000", (), ("20261121000001000",))
         (written,) = engine.map("write", workers.write_rollback_blocks, [block])
         assert [(tmp_path / file.name).stat().st_size for file in written.value or ()] == [105]
-        (deleted,) = engine.map("delete", workers.delete_files, [workers.DeleteTask(store, (("", ("f",)),))])
+        (deleted,) = engine.map("delete", partial(workers.delete_files, store), [(("", ("f",)),)])
         assert deleted.value == []
         assert not (tmp_path / "f").exists()
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hudictl import workers
-from hudictl.workers import BlockFile, BlockTask, DeleteTask
+from hudictl.storage import Storage
+from hudictl.workers import BlockFile, BlockTask
 from tests import support
 from tests.cli.conftest import Tell, Unpack, _plain, no_fsync, tell, unpack
 from tests.cluster.conftest import EXECUTORS, travelling_whole
@@ -26,16 +27,16 @@ __all__ = ["_plain", "no_fsync", "tell", "unpack"]
 ROOT = Path(__file__).parents[2]
 LOCAL_CLUSTER = "local-cluster[2,1,512]"
 
+Names = Sequence[tuple[str, Sequence[str]]]
 delete_files, write_rollback_blocks = workers.delete_files, workers.write_rollback_blocks
 
 
-def delete_and_kill(task: DeleteTask, mark: str) -> list[tuple[str, str]]:
+def delete_and_kill(storage: Storage, files: Names, mark: str) -> list[tuple[str, str]]:
     """The first time, the executor dies with half of the files deleted."""
     if leave_mark(mark):
-        half = ((partition, names[: len(names) // 2]) for partition, names in task.names)
-        delete_files(replace(task, names=tuple(half)))
+        delete_files(storage, [(partition, names[: len(names) // 2]) for partition, names in files])
         kill_executor()
-    return delete_files(task)
+    return delete_files(storage, files)
 
 
 def write_and_kill(task: BlockTask, mark: str) -> list[BlockFile]:
@@ -46,7 +47,7 @@ def write_and_kill(task: BlockTask, mark: str) -> list[BlockFile]:
     return written
 
 
-def die(task: DeleteTask) -> list[tuple[str, str]]:
+def die(storage: Storage, files: Names) -> list[tuple[str, str]]:
     """Whatever the retry."""
     os._exit(3)
 

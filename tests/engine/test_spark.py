@@ -135,8 +135,8 @@ from hudictl import workers
 from hudictl.storage.local import LocalStorage
 store = LocalStorage({str(tmp_path / "table")!r}, ".scratch")
 assert len(workers.list_tree(workers.ListTask(store, workers.Folder(""), True))) == 1
-assert workers.scan_logs(workers.ScanTask(store, "", (), frozenset())) == []
-assert workers.delete_files(workers.DeleteTask(store, (("", ("f",)),))) == []
+assert workers.scan_logs((), workers.LogTask(store, "", ())) == []
+assert workers.delete_files(store, [("", ("f",))]) == []
 """
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 from hudictl import workers
@@ -37,9 +38,9 @@ def delete_stored(session: Session, storage: Storage, files: Iterable[StoredFile
     counter = session.monitor.counter(len(ordered))
     # All but the last are of one size, whatever the partitions have: they are dealt out evenly.
     size = storage.delete_batch
-    batches = (ordered[start : start + size] for start in range(0, len(ordered), size))
-    tasks = [workers.DeleteTask(storage, tuple(_names(batch))) for batch in batches]
-    kept = values(session.engine.map("delete files", workers.delete_files, tasks, counter), "delete files")
+    batches = [[*_names(ordered[start : start + size])] for start in range(0, len(ordered), size)]
+    delete = partial(workers.delete_files, storage)
+    kept = values(session.engine.map("delete files", delete, batches, counter), "delete files")
     return [failure for batch in kept for failure in batch]
 
 

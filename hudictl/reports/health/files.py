@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from itertools import chain
 
 from hudictl import workers
@@ -62,7 +63,8 @@ def orphans(look: Look) -> Iterator[Finding]:
 
 def _lost(look: Look) -> frozenset[str]:
     try:
-        return lost_inside(look.facts, look.metadata) if look.metadata is not None else frozenset()
+        timeline = look.metadata_timeline
+        return lost_inside(look.facts, timeline) if timeline is not None else frozenset()
     except Unreadable:
         # An unreadable metadata table, plan or archive is a finding of its own.
         return frozenset()
@@ -100,14 +102,12 @@ def _without_end(look: Look, beyond: Iterable[StoredFile]) -> Iterator[Finding]:
 
 def _also_known(look: Look, times: Collection[str]) -> str:
     """The instants that the metadata table has, but the timeline does not."""
-    if look.metadata is None:
-        return ""
     try:
-        known = {entry.time for entry in load_timeline(look.metadata).completed_writes()}
+        timeline = look.metadata_timeline
     except Unreadable:
         # An unreadable metadata table is a finding of its own.
         return ""
-    ended = sorted(known.intersection(times))
+    ended = sorted({entry.time for entry in timeline.completed_writes()}.intersection(times)) if timeline else []
     return f"The metadata table lists {named(ended)} as completed. " if ended else ""
 
 
@@ -167,10 +167,9 @@ def sources(look: Look) -> Iterator[Finding]:
 def metafiles(look: Look) -> Iterator[Finding]:
     """Partition metafiles without the values that readers use: one read for each partition."""
     partitions = sorted(look.facts.sweep.partitions)
-    storage = look.facts.table.storage
     parts = [partitions[at : at + _METAFILES_A_TASK] for at in range(0, len(partitions), _METAFILES_A_TASK)]
-    tasks = [workers.MetafileTask(storage, tuple(part)) for part in parts]
-    found = values(look.engine.map("read metafiles", workers.damaged_metafiles, tasks), "read metafiles")
+    read = partial(workers.damaged_metafiles, look.facts.table.storage)
+    found = values(look.engine.map("read metafiles", read, parts), "read metafiles")
     damaged = {partition: (extension, problem) for partition, extension, problem in chain.from_iterable(found)}
     written = picked(look.facts.written.files, damaged)
     for partition, (extension, problem) in damaged.items():

@@ -1,21 +1,28 @@
 """A finding of ``check``, and the input of all families."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import CLUSTERING, Instant
+from hudictl.formats.plans import RequestedReplace
 from hudictl.phrases import command_of, first_few
+from hudictl.reports.health.partition import OddBases, odd_bases
 from hudictl.state.facts import Facts
 from hudictl.state.files.late_blocks import SliceBlocks
 from hudictl.state.orphans.lost_end import blocks_after_last
 from hudictl.state.timeline.dropped import dropped_partitions
+from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.unfinished import Remedy, in_words
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.commits import read_requested_replace
 
 ERROR = "error"
 """Readers or writers get wrong results, or fail."""
@@ -77,6 +84,27 @@ class Look:
             return listing_table(self.facts.table)
         except (Unreadable, Unsupported):
             return None
+
+    @cached_property
+    def metadata_timeline(self) -> Timeline | None:
+        """Its timeline, if there is a metadata table. Raises Unreadable."""
+        return load_timeline(self.metadata) if self.metadata is not None else None
+
+    @cached_property
+    def odd_bases(self) -> list[OddBases]:
+        """What is odd about the names of base files, by partition."""
+        look = partial(odd_bases, f".{self.facts.table.base_file_format.lower()}")
+        return self.facts.sweep.over("look at names", look)
+
+    @cached_property
+    def clusterings(self) -> list[tuple[Instant, RequestedReplace]]:
+        """The pending clusterings with their plans; one that cannot be read is a finding of its own."""
+        table, found = self.facts.table, []
+        for instant in self.facts.timeline.writes():
+            with suppress(Unreadable):
+                if instant.pending and service_of(table, instant) == CLUSTERING:
+                    found.append((instant, read_requested_replace(table, instant)))
+        return found
 
     @cached_property
     def dropped(self) -> dict[str, str]:

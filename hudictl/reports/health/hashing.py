@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.logs.slices import slice_rows
-from hudictl.table.files import choose
 from hudictl.table.files.hashing import INITIAL, hashing_files
 from hudictl.table.timeline.archive import archived_after
 
@@ -37,7 +36,7 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
 def bucket_twins(look: Look) -> Iterator[Finding]:
     """Two file groups of one bucket that readers see (hudi#9303, #5330): of two writers at once, or of a copy."""
     table, timeline = look.facts.table, look.facts.timeline
-    twins = [group for found in look.facts.sweep.over("compare buckets", choose.bucket_twins) for group in found]
+    twins = [group for found in look.odd_bases for group in found.twins]
     if not twins:
         return
     rows = slice_rows(table, look.facts.sweep.of_groups(twins), timeline, None)

@@ -6,14 +6,16 @@ Executors import this module: it imports nothing that reads a table.
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.engine.work import read_each
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
-from hudictl.table.files.slices import Committed, base_groups, has_other_size, logs_of
+from hudictl.table.files.slices import Committed, Group, base_groups, has_other_size, logs_of
 from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import recorded_sizes
 from hudictl.workers import Packed
@@ -92,15 +94,28 @@ def wrong_ends(storage: Storage, committed: Committed, place: Partition[object])
     # An empty log is another finding.
     logs = logs_of(place.path, place.listing)
     files += [(log.data.name, log.size) for log in logs if log.size and log.data.instant in committed]
-    tasks = [workers.EndTask(storage, ((data_path(place.path, name), size),)) for name, size in files]
-    return [*chain.from_iterable(read_each(workers.damaged_ends, tasks))] or None
+    alone = ([(data_path(place.path, name), size)] for name, size in files)
+    return [*chain.from_iterable(read_each(partial(workers.damaged_ends, storage), alone))] or None
 
 
-def count_others(extension: str, place: Partition[object]) -> int | None:
-    """The number of base files with another extension in a partition."""
-    return (
-        sum(not entry[0][0].endswith(extension) for _, found in base_groups(place.listing) for entry in found) or None
-    )
+class OddBases(NamedTuple):
+    """What is odd about the base files of a partition: how many have another extension; and the file groups with the
+    number of the same bucket, as the bucket index writes it: eight digits before the rest of a UUID, which is another
+    one in each group."""
+
+    others: int
+    twins: list[Group]
+
+
+def odd_bases(extension: str, place: Partition[object]) -> OddBases | None:
+    """The odd ones in a partition, if there are any. Logs have buckets, too."""
+    others = sum(not entry[0][0].endswith(extension) for _, found in base_groups(place.listing) for entry in found)
+    groups = {file.data.file_id for file in place.files if file.data.file_id[:8].isdigit()}
+    rests: dict[str, set[str]] = defaultdict(set)
+    for file_id in groups:
+        rests[file_id[:8]].add(file_id[8:36])
+    twins = [(place.path, file_id) for file_id in sorted(groups) if len(rests[file_id[:8]]) > 1]
+    return OddBases(others, twins) if others or twins else None
 
 
 def count_logs(place: Partition[object]) -> int | None:

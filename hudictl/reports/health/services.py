@@ -7,9 +7,8 @@ from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import REPLACECOMMIT, Instant, State
 from hudictl.formats.layouts import HASHING_METADATA
-from hudictl.formats.plans import RequestedReplace
 from hudictl.phrases import command_of, count_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
@@ -17,7 +16,6 @@ from hudictl.state.timeline.service_plans import logs_of_later_writes, service_f
 from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.timeline.active import load_timeline
-from hudictl.table.timeline.commits import read_requested_replace
 
 
 def plans(look: Look) -> Iterator[Finding]:
@@ -67,7 +65,7 @@ def clusterings(look: Look) -> Iterator[Finding]:
     of a table that was moved: their run reads the files of the former folder."""
     table, signs = look.facts.table, look.facts.signs
     allowed = "Allow" in look.settings.text(CLUSTERING_UPDATES)
-    for instant, request in _pending_clusterings(look):
+    for instant, request in look.clusterings:
         # A lost plan is a finding of its own. While a bucket is resized, updates are written to both.
         waits = request.groups and instant.state is State.REQUESTED and not allowed
         waits = waits and not entries_of(table.storage, HASHING_METADATA)
@@ -84,22 +82,13 @@ def clusterings(look: Look) -> Iterator[Finding]:
             yield Finding("clustering-waits", WARNING, str(instant), meaning, remedy)
 
 
-def _pending_clusterings(look: Look) -> Iterator[tuple[Instant, RequestedReplace]]:
-    """With their plans; one that cannot be read is a finding of its own."""
-    table = look.facts.table
-    for instant in look.facts.timeline.writes():
-        with suppress(Unreadable):
-            if instant.pending and service_of(table, instant) == CLUSTERING:
-                yield instant, read_requested_replace(table, instant)
-
-
 def overwritten(look: Look) -> Iterator[Finding]:
     """Pending clusterings that read file groups which a commit has replaced since: their run writes the replaced rows
     into new file groups, and they are back, without an error (seen with 0.15.0, 1.0.2 and 1.2.0). A compaction writes
     into the replaced group, which readers skip."""
     facts = look.facts
     completed = [entry.time for entry in facts.timeline.having(REPLACECOMMIT) if entry.completed]
-    for instant, request in _pending_clusterings(look) if completed else ():
+    for instant, request in look.clusterings if completed else ():
         by = {
             time: {
                 path

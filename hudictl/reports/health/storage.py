@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from hudictl.formats import checksums
 from hudictl.formats.file_names import UUID_PATTERN
@@ -10,7 +9,6 @@ from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, P
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
-from hudictl.reports.health.partition import count_others
 from hudictl.state.metadata.record import left_aside, record_path
 from hudictl.state.timeline.unfinished import RESUME
 from hudictl.state.writable import TYPE_AGAIN, wrong_type
@@ -50,8 +48,7 @@ def _unlike_the_data(look: Look) -> Iterator[str]:
     # Who writes without Spark and Flink may record neither.
     if table.record_key_fields and not table.partition_fields and any(look.facts.partitions):
         yield "it has no hoodie.table.partition.fields, but there are partitions: Spark's queries find no rows"
-    other = partial(count_others, f".{table.base_file_format.lower()}")
-    if sum(look.facts.sweep.over("look at formats", other)) and properties.get(_SEVERAL) != "true":
+    if any(found.others for found in look.odd_bases) and properties.get(_SEVERAL) != "true":
         form = table.base_file_format
         yield f"its base file format is {form}, but there are others: queries and writers do not find their rows"
 

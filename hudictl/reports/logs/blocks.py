@@ -213,8 +213,8 @@ def _of_instant(table: Table, engine: Engine, logs: list[StoredFile], instant: s
     folders: dict[str, list[tuple[str, int]]] = {}
     for file in logs:
         folders.setdefault(file.partition, []).append((file.data.name, file.size or 0))
-    wanted = frozenset({instant})
-    tasks = [workers.ScanTask(table.storage, folder, tuple(names), wanted) for folder, names in folders.items()]
-    paths = values(engine.map("read logs", workers.logs_naming, tasks), "read logs")
+    look = partial(workers.logs_naming, frozenset({instant}))
+    tasks = [workers.LogTask(table.storage, folder, tuple(names)) for folder, names in folders.items()]
+    paths = values(engine.map("read logs", look, tasks), "read logs")
     found = {path for some in paths for path in some}
     return [file for file in logs if file.path in found]

@@ -23,6 +23,7 @@ from hudictl.reports.logs.against_timeline import (
 from hudictl.table.files.choose import is_log
 from hudictl.table.files.sweep import sweep
 from hudictl.table.logs.reader import LogFile, logs_alone, logs_in
+from hudictl.table.logs.scan import cut_logs
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -94,7 +95,8 @@ def verify_logs(
     # Before the blocks are read: data that a write appends later is not a defect.
     times = _times(logs, notes)
 
-    pieces = _cut(logs, engine)
+    whole = [PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size) for log in logs]
+    pieces = [(logs[number], piece) for number, piece in cut_logs(engine, whole)]
     results = engine.map("verify logs", workers.check_log, [task for _, task in pieces], progress)
     if results and all(result.error is not None for result in results):
         values(results, "read logs")
@@ -143,18 +145,6 @@ def _own(log: LogFile, times: Mapping[str, LogTimes]) -> LogTimes | None:
 
 def _mentions(log: LogFile, pieces: Sequence[CheckedPiece]) -> LogMentions:
     return LogMentions(log, merged(mention for piece in pieces for mention in piece.mentions))
-
-
-def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTask]]:
-    """The tasks, largest first; large logs are cut at blocks, by reading their lengths."""
-    whole = [(log, PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size)) for log in logs]
-    large = [entry for entry in whole if entry[0].size > workers.PIECE_BYTES]
-    pieces = [entry for entry in whole if entry[0].size <= workers.PIECE_BYTES]
-    results = engine.map("find blocks", workers.cut_log, [task for _, task in large])
-    for (log, task), result in zip(large, results, strict=True):
-        # The task that reads an unreadable log as one piece reports it.
-        pieces += [(log, piece) for piece in result.value or [task]]
-    return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
 
 
 def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: list[str]) -> Iterator[DefectRow]:

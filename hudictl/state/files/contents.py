@@ -1,6 +1,7 @@
 """What is inside the files that readers require: the ends of base files, and each block of the logs, on the engine."""
 
 from collections.abc import Collection
+from functools import partial
 from itertools import chain
 
 from hudictl import workers
@@ -19,6 +20,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case
 from hudictl.state.files.savepoint_files import needed_names
 from hudictl.table.files import choose
+from hudictl.table.logs.scan import cut_logs
 
 _FILES_A_TASK = 100
 _GRAVE = frozenset({BAD_TRAILING_LENGTH, CORRUPT_BLOCK, TRUNCATED_TAIL, UNDECODABLE})
@@ -35,25 +37,26 @@ def damaged_contents(facts: Facts, engine: Engine, case: Case) -> dict[str, str]
     found = facts.sweep.over("look for required files", choose.states, given=names)
     sizes = {path: size for path, (size, _) in sorted(chain.from_iterable(found))}
     bases = [entry for entry in sizes.items() if has_known_end(entry[0])]
-    ends = [
-        workers.EndTask(storage, tuple(bases[start : start + _FILES_A_TASK]))
-        for start in range(0, len(bases), _FILES_A_TASK)
-    ]
-    footers = values(engine.map("read footers", workers.damaged_footers, ends), "read footers")
+    parts = [bases[start : start + _FILES_A_TASK] for start in range(0, len(bases), _FILES_A_TASK)]
+    read = partial(workers.damaged_footers, storage)
+    footers = values(engine.map("read footers", read, parts), "read footers")
     damaged = dict(chain.from_iterable(footers))
     logs = [
         workers.PieceTask(storage, path, size, False, 0, size)
         for path, size in sizes.items()
         if not has_known_end(path)
     ]
-    results = values(engine.map("read logs", workers.check_log, logs), "read logs")
-    pieces = {task.path: piece for task, piece in zip(logs, results, strict=True) if piece is not None}
-    undone = {mention.target for piece in pieces.values() for mention in piece.mentions}
-    for path, piece in pieces.items():
-        grave = [defect for defect in piece.defects if _is_grave(facts, case, undone, path, defect)]
-        if grave:
-            damaged[path] = f"byte {grave[0].offset:,}: {grave[0].what}"
-    return damaged
+    pieces = [piece for _, piece in cut_logs(engine, logs)]
+    results = engine.map("read logs", workers.check_log, pieces)
+    checked = [piece for piece in values(results, "read logs") if piece is not None]
+    undone = {mention.target for piece in checked for mention in piece.mentions}
+    first: dict[str, Defect] = {}
+    for task, result in zip(pieces, results, strict=True):
+        for defect in result.value.defects if result.value is not None else ():
+            known = first.get(task.path)
+            if _is_grave(facts, case, undone, task.path, defect) and (known is None or defect.offset < known.offset):
+                first[task.path] = defect
+    return damaged | {path: f"byte {defect.offset:,}: {defect.what}" for path, defect in first.items()}
 
 
 def _is_grave(facts: Facts, case: Case, undone: Collection[str | None], path: str, defect: Defect) -> bool:

@@ -15,8 +15,7 @@ from hudictl.state.files.late_blocks import SliceBlocks, late_blocks
 from hudictl.state.orphans.find import find_orphans, without_record
 from hudictl.state.orphans.ownership import has_strangers
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline, read_instant
+from hudictl.table.timeline.active import Timeline, read_instant
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,14 @@ def lost_end(facts: Facts, beyond: Iterable[StoredFile], blocks: Iterable[SliceB
     return LostEnd(last, tuple(sorted(times)), tuple(sorted(paths)), len(logs)) if paths else None
 
 
-def lost_inside(facts: Facts, metadata: Table) -> frozenset[str]:
-    """Instants within the timeline that the metadata table alone knows as completed, and no record explains. Older ones
-    do no harm: readers treat their files as committed. Raises as ``without_record``."""
+def lost_inside(facts: Facts, metadata: Timeline) -> frozenset[str]:
+    """Instants within the timeline that only the metadata table's own has as completed, and no record explains. Older
+    ones do no harm: readers treat their files as committed. Raises as ``without_record``."""
     on_timeline = {entry.time for entry in facts.timeline.instants}
     first = min((entry.time for entry in facts.timeline.completed_writes()), default="~")
     known = {
         entry.time
-        for entry in load_timeline(metadata).having(DELTACOMMIT)
+        for entry in metadata.having(DELTACOMMIT)
         if entry.completed and first < entry.time < facts.timeline.last_write
         # Not those of the metadata table's own services: below table version 8 their times are longer.
         if len(entry.time) == TIME_FORMAT_DIGITS and all(file.action != LOGCOMPACTION for file in entry.files)

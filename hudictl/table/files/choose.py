@@ -7,7 +7,7 @@ from hudictl import workers
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.storage import Storage
 from hudictl.table.files.decoded import names_of
-from hudictl.table.files.slices import Committed, Group, StoredFile
+from hudictl.table.files.slices import Committed, StoredFile
 from hudictl.table.files.sweep import Partition
 
 
@@ -66,16 +66,6 @@ def states(place: Partition[Collection[str]]) -> list[tuple[str, tuple[int, int]
         return None
     found = (file for file in place.listing.files if file[0] in wanted)
     return [(data_path(place.path, name), (size, time)) for name, size, time in found] or None
-
-
-def bucket_twins(place: Partition[object]) -> list[Group] | None:
-    """The file groups of a partition with the number of the same bucket, as the bucket index writes it: eight digits
-    before the rest of a UUID, which is another one in each group."""
-    groups = {file.data.file_id for file in place.files if file.data.file_id[:8].isdigit()}
-    rests: dict[str, set[str]] = {}
-    for file_id in groups:
-        rests.setdefault(file_id[:8], set()).add(file_id[8:36])
-    return [(place.path, file_id) for file_id in sorted(groups) if len(rests[file_id[:8]]) > 1] or None
 
 
 def unlisted(place: Partition[object]) -> list[StoredFile] | None:
@@ -143,5 +133,5 @@ def scan_partition(
     ``workers.scan_logs``."""
     logs = [f for f in place.files if not (f.data.is_base or f.data.cdc or f.data.instant in removed)]
     sizes = tuple((file.data.name, file.size or 0) for file in logs)
-    found = workers.scan_logs(workers.ScanTask(storage, place.path, sizes, instants)) if logs else []
+    found = workers.scan_logs(instants, workers.LogTask(storage, place.path, sizes)) if logs else []
     return (place.path, found) if found else None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 from typing import NamedTuple
 
+from hudictl import workers
+from hudictl.engine.base import Engine
 from hudictl.errors import Unsupported
 from hudictl.formats.instants import INITIAL, TIME_FORMAT_DIGITS
 from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, read_blocks
@@ -230,6 +232,19 @@ def numbered_blocks(log: LogFile, read_at: ReadAt) -> Iterator[tuple[int, Block]
     StorageFailed."""
     with naming_log(log, Unsupported):
         yield from enumerate(read_blocks(read_at, log.size))
+
+
+def cut_logs(engine: Engine, whole: Sequence[workers.PieceTask]) -> list[tuple[int, workers.PieceTask]]:
+    """The pieces in which some logs are read, largest first, each with the number of its log: large logs are cut at
+    blocks, by reading their lengths. Raises EngineFailed."""
+    large = [number for number, task in enumerate(whole) if task.size > workers.PIECE_BYTES]
+    cut = dict(zip(large, engine.map("find blocks", workers.cut_log, [whole[number] for number in large]), strict=True))
+    pieces: list[tuple[int, workers.PieceTask]] = []
+    for number, task in enumerate(whole):
+        # The task that reads an unreadable log as one piece reports it.
+        found = cut[number].value if number in cut else None
+        pieces += [(number, piece) for piece in found or [task]]
+    return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
 
 
 def _first_behind(blocks: Sequence[tuple[_Place, BlockRef]], place: _Place) -> BlockRef | None:

@@ -71,8 +71,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "load_timeline(look.metadata).completed_writes()}",
-        "load_timeline(look.metadata).writes()}",
+        "in timeline.completed_writes()}.intersection(times)",
+        "in timeline.writes()}.intersection(times)",
         "a lost commit is told as known to the metadata table, where it is pending alone",
         (("reports/health/test_slices.py::test_the_metadata_table_is_asked_for_completed_commits_that_are_lost"),),
     ),
@@ -92,8 +92,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    ended = sorted(known.intersection(times))",
-        "    ended = sorted(known)",
+        "in timeline.completed_writes()}.intersection(times)",
+        "in timeline.completed_writes()}",
         "commits that the timeline has are told as known to the metadata table alone",
         (("reports/health/test_slices.py::test_the_metadata_table_is_asked_for_completed_commits_that_are_lost"),),
     ),

@@ -191,9 +191,9 @@ FAULTS = (
         ("reports/health/test_overwritten.py",),
     ),
     Fault(
-        "table/files/choose.py",
-        "rests.setdefault(file_id[:8], set()).add(file_id[8:36])",
-        "rests.setdefault(file_id[:8], set()).add(file_id)",
+        "reports/health/partition.py",
+        "rests[file_id[:8]].add(file_id[8:36])",
+        "rests[file_id[:8]].add(file_id)",
         "file groups of one writer, whose UUID begins with digits, count as one bucket twice",
         ("reports/health/test_overwritten.py",),
     ),

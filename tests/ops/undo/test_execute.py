@@ -15,7 +15,6 @@ from hudictl.ops.undo import execute as files
 from hudictl.storage.local import LocalStorage
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.writers.heartbeats import heartbeat_path
-from hudictl.workers import DeleteTask
 from tests.fixtures import Unpack
 from tests.helpers import FailDeletion, plan, put, session
 
@@ -38,13 +37,16 @@ def stored_files(partition: str, count: int) -> list[StoredFile]:
     return [StoredFile(partition, data, 4) for name in names if (data := parse_data_file(name))]
 
 
+Names = Sequence[tuple[str, Sequence[str]]]
+
+
 @dataclass
 class Calls:
     """An engine that notes its tasks, and does nothing."""
 
-    tasks: list[DeleteTask] = field(default_factory=list)
+    tasks: list[Names] = field(default_factory=list)
 
-    def map(self, label: str, function: object, items: Sequence[DeleteTask], progress: object) -> list[object]:
+    def map(self, label: str, function: object, items: Sequence[Names], progress: object) -> list[object]:
         self.tasks += items
         return [TaskResult([]) for _ in items]
 
@@ -57,11 +59,11 @@ def test_batches_are_full_whatever_the_partitions_have(unpack: Unpack, counts: l
     shuffled = sorted(stored, key=lambda file: file.data.name)
     table = unpack("v9", "cow_part").table
     assert files.delete_data_files(session(table, engine=cast(Engine, engine)), shuffled) == []
-    assert [sum(len(names) for _, names in task.names) for task in engine.tasks] == [100] * 25
-    found = [(partition, name) for task in engine.tasks for partition, names in task.names for name in names]
+    assert [sum(len(names) for _, names in task) for task in engine.tasks] == [100] * 25
+    found = [(partition, name) for task in engine.tasks for partition, names in task for name in names]
     assert sorted(found) == sorted((file.partition, file.data.name) for file in stored)
     # Each partition is named once a task.
-    assert all(len(task.names) == len(dict(task.names)) for task in engine.tasks)
+    assert all(len(task) == len(dict(task)) for task in engine.tasks)
 
 
 def test_one_file_that_stays_is_named_with_the_reason(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hudictl.table.files.choose import is_base_of, is_empty, is_log_of, is_trace
 from hudictl.table.files.listed import ListedNames
 from hudictl.table.files.slices import StoredFile, stored_files
 from hudictl.table.files.sweep import Partition
-from hudictl.workers import Listing, Packed, ScanTask, pack
+from hudictl.workers import Listing, LogTask, Packed, pack
 
 BASE, EMPTY, LATER = "a-0_0-1-1_100.parquet", ".a-0_100.log.1_0-1-1", ".a-0_200.log.1_0-1-1"
 CHANGES = ".a-0_300.log.1_0-1-1.cdc"
@@ -41,10 +41,10 @@ def test_of_a_partition_that_no_list_has_all_files_are_unlisted() -> None:
 
 def test_only_logs_that_stay_are_searched_for_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Change logs have none."""
-    tasks: list[ScanTask] = []
-    monkeypatch.setattr(workers, "scan_logs", lambda task: tasks.append(task) or [("400", LATER)])
+    tasks: list[tuple[object, LogTask]] = []
+    monkeypatch.setattr(workers, "scan_logs", lambda *task: tasks.append(task) or [("400", LATER)])
     storage, instants = LocalStorage("/nowhere", SCRATCH), frozenset({"400"})
     assert scan_partition(storage, {"100"}, instants, Partition("p", LISTING)) == ("p", [("400", LATER)])
-    assert tasks == [ScanTask(storage, "p", ((LATER, 7),), instants)]
+    assert tasks == [(instants, LogTask(storage, "p", ((LATER, 7),)))]
     assert scan_partition(storage, {"100", "200"}, instants, Partition("p", LISTING)) is None
     assert len(tasks) == 1
