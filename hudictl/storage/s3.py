@@ -99,10 +99,10 @@ class S3Storage(RemoteStorage):
                     yield path, _of_key(entry)
 
     def stat(self, path: str) -> FileStatus | None:
-        # s3fs would look for a folder of this name, too.
-        bucket, key = self._bucket_and_key(path)
         try:
             with errors("get the status of", path):
+                # s3fs would look for a folder of this name, too.
+                bucket, key = self._bucket_and_key(path)
                 answer = self.filesystem.call_s3("head_object", self.filesystem.kwargs, Bucket=bucket, Key=key)
         except FileNotFoundError:
             return None
