@@ -16,7 +16,7 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.ranges import ReadAt
 
 VERSION = 3
-DATA, META, FILE_INFO = b"DATABLK*", b"METABLKc", b"FILEINF2"
+DATA, FILE_INFO = b"DATABLK*", b"FILEINF2"
 ROOT_INDEX, INTERMEDIATE_INDEX, LEAF_INDEX = b"IDXROOT2", b"IDXINTE2", b"IDXLEAF2"
 INFO_MAGIC = b"PBUF"
 TRAILER_MAGIC = b'TRABLK"$'
@@ -47,7 +47,6 @@ class Trailer(NamedTuple):
     info_offset: int
     index_offset: int
     data_index_count: int
-    meta_index_count: int
     entry_count: int
     index_levels: int
 
@@ -131,17 +130,6 @@ def file_info(read_at: ReadAt, size: int) -> dict[bytes, bytes]:
     return {_bytes(pair, 1, offset): _bytes(pair, 2, offset) for pair in pairs}
 
 
-def meta_block(read_at: ReadAt, size: int, name: bytes) -> bytes | None:
-    """A named block beside the data, as ``bloomFilter`` in base files; None where there is none."""
-    file = _open(read_at, size)
-    trailer = file.trailer
-    _, length = _read_head(file, trailer.index_offset, ROOT_INDEX)
-    for pointer in _root_index(file, trailer.index_offset + length, trailer.meta_index_count):
-        if pointer.key == name:
-            return _block(file, pointer.offset, META, pointer.length)
-    return None
-
-
 def _open(read_at: ReadAt, size: int) -> _File:
     start = size - TRAILER_BYTES
     body = read_at(start, TRAILER_BYTES) if start >= 0 else b""
@@ -158,7 +146,7 @@ def _open(read_at: ReadAt, size: int) -> _File:
     codec = CODECS[number] if number < len(CODECS) else f"number {number}"
     if codec not in ("GZ", "NONE"):
         raise Unsupported(f"the HFile is compressed with {codec}; hudictl reads GZ and NONE")
-    numbers = [_number(fields, field, start) for field in (1, 2, 5, 6, 7, 8)]
+    numbers = [_number(fields, field, start) for field in (1, 2, 5, 7, 8)]
     trailer = Trailer(codec, *numbers)
     if not 1 <= trailer.index_levels <= _MAX_INDEX_LEVELS:
         raise _damaged(start, f"it cannot have {trailer.index_levels} index levels")

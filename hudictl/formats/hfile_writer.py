@@ -24,7 +24,6 @@ def encode_hfile(
     entries: Iterable[tuple[bytes, bytes]],
     *,
     info: Mapping[bytes, bytes] | None = None,
-    meta: Mapping[bytes, bytes] | None = None,
     compression: str = "GZ",
     block_bytes: int = 1024 * 1024,
     index_bytes: int = 128 * 1024,
@@ -34,7 +33,6 @@ def encode_hfile(
     Args:
         entries: in ascending order of the keys, none twice.
         info: what Hudi keeps in the file info: ``schema``; in base files ``minRecordKey`` and ``maxRecordKey``, too.
-        meta: blocks by name, as the ``bloomFilter`` of base files.
         compression: GZ or NONE.
         block_bytes: a data block has no more bytes, unpacked, unless it is of one entry.
         index_bytes: an index of more bytes gets another level.
@@ -58,7 +56,6 @@ def encode_hfile(
         add(fmt.DATA, b"".join(entry for _, entry in chunk), chunk[0][0])
         for chunk in _chunks([(_key(row), _entry(row, value)) for row, value in rows], block_bytes)
     ]
-    named = [add(fmt.META, content, name) for name, content in sorted((meta or {}).items())]
     root, levels = data, 1
     while sum(len(_pointer_bytes(pointer)) for pointer in root) > index_bytes and len(root) > 2:
         magic = fmt.LEAF_INDEX if levels == 1 else fmt.INTERMEDIATE_INDEX
@@ -66,11 +63,12 @@ def encode_hfile(
         root = [add(magic, _lower_index(chunk), chunk[0][0]) for chunk in _chunks(entries_of, index_bytes, least=2)]
         levels += 1
     index = add(fmt.ROOT_INDEX, _root_index(root))
-    add(fmt.ROOT_INDEX, _root_index(named))
+    # Named blocks, as the bloom filter of a base file: there are none.
+    add(fmt.ROOT_INDEX, b"")
     facts = add(fmt.FILE_INFO, _file_info(_facts(rows) | dict(info or {})))
     first, last = (data[0].offset, data[-1].offset) if data else (0, 0)
     numbers = {
-        1: facts.offset, 2: index.offset, 5: len(root), 6: len(named), 7: len(rows), 8: levels, 9: first, 10: last,
+        1: facts.offset, 2: index.offset, 5: len(root), 6: 0, 7: len(rows), 8: levels, 9: first, 10: last,
         12: fmt.CODECS.index(compression),
     }  # fmt: skip
     return bytes(body) + _trailer(numbers)

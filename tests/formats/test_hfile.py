@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import hfile
-from hudictl.formats.hfile import entry_count, file_info, lookup, meta_block, read_entries
+from hudictl.formats.hfile import entry_count, file_info, lookup, read_entries
 from hudictl.formats.hfile_writer import encode_hfile
 from hudictl.formats.log_blocks import ReadAt, read_blocks
 from tests.formats import real_files
@@ -45,8 +45,7 @@ def real_hfiles() -> Iterator[tuple[str, bytes, str | None]]:
 
 
 def test_every_hfile_of_the_real_tables() -> None:
-    """Each value is one whole record of the schema, its key blank; the trailer's count is right; a bloom filter is
-    beside the data in base files alone."""
+    """Each value is one whole record of the schema, its key blank; the trailer's count is right."""
     schemas = {}
     seen = 0
     for label, body, header_schema in real_hfiles():
@@ -62,8 +61,6 @@ def test_every_hfile_of_the_real_tables() -> None:
             assert stream.tell() == len(value), label
         assert entry_count(read_at, len(body)) == len(found) > 0, label
         assert lookup(read_at, len(body), [key for key, _ in found[::2]]) == dict(found[::2]), label
-        bloom = meta_block(read_at, len(body), b"bloomFilter")
-        assert (bloom is not None) == (header_schema is None), label
         if header_schema is None:
             assert (info[b"minRecordKey"], info[b"maxRecordKey"]) == (found[0][0], found[-1][0]), label
         seen += 1
@@ -71,16 +68,14 @@ def test_every_hfile_of_the_real_tables() -> None:
 
 
 def test_a_real_hfile_written_again_says_the_same() -> None:
-    """Entries, file info and bloom filter, in one block as in the original."""
+    """Entries and file info, in one block as in the original."""
     for label, body, _ in real_hfiles():
         if "cow_cleaned" not in label:
             continue
         info = file_info(reader(body), len(body))
-        bloom = meta_block(reader(body), len(body), b"bloomFilter")
-        again = encode_hfile(entries(body), info=info, meta={b"bloomFilter": bloom} if bloom else None)
+        again = encode_hfile(entries(body), info=info)
         assert entries(again) == entries(body)
         assert file_info(reader(again), len(again)) == info
-        assert meta_block(reader(again), len(again), b"bloomFilter") == bloom
 
 
 @given(ROWS, st.sampled_from(CODECS), st.integers(1, 2000), st.integers(1, 400))
@@ -139,11 +134,8 @@ def test_a_key_of_another_kind_than_a_put_is_not_read_as_one() -> None:
         entries(bytes(body))
 
 
-def test_meta_blocks_and_info_by_name() -> None:
-    meta = {b"bloomFilter": b"1" * 1000, b"another": b""}
-    body = encode_hfile([(b"k", b"v")], info={b"schema": b'"string"'}, meta=meta)
-    assert {name: meta_block(reader(body), len(body), name) for name in meta} == meta
-    assert meta_block(reader(body), len(body), b"none") is None
+def test_info_by_name() -> None:
+    body = encode_hfile([(b"k", b"v")], info={b"schema": b'"string"'})
     assert file_info(reader(body), len(body))[b"schema"] == b'"string"'
 
 
@@ -177,7 +169,6 @@ def outcome(body: bytes) -> Entries | None:
     """What is read; None where it is refused. Any other exception fails the test."""
     try:
         file_info(reader(body), len(body))
-        meta_block(reader(body), len(body), b"bloomFilter")
         return entries(body)
     except (Unreadable, Unsupported):
         return None
@@ -186,7 +177,7 @@ def outcome(body: bytes) -> Entries | None:
 def small(codec: str) -> tuple[bytes, Entries]:
     """A file of three blocks, two levels of index and a meta block."""
     rows = [(b"key-%d" % number, b"value" * number) for number in range(6)]
-    return encode_hfile(rows, meta={b"m": b"x"}, compression=codec, block_bytes=80, index_bytes=90), rows
+    return encode_hfile(rows, compression=codec, block_bytes=80, index_bytes=90), rows
 
 
 @pytest.mark.parametrize("codec", CODECS)
