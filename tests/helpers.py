@@ -353,6 +353,13 @@ def rollback_of(copy: Copy, target: str, options: RollbackOptions | None = None)
     return plan_rollback(session(copy.table), target, replace(options or RollbackOptions(), settle_s=0.0))
 
 
+def step_of(made: RollbackPlan) -> str:
+    """How a rollback treats the metadata table."""
+    if made.metadata_table.takes_it:
+        return "set aside" if made.metadata_table.keeps else "deleted"
+    return "rolled back in its place" if made.metadata_table.keeps else "kept"
+
+
 def roll_back(
     copy: Copy, target: str, monitor: object = None, options: RollbackOptions | None = None
 ) -> RollbackResult:

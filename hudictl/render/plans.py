@@ -178,7 +178,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
     lines += catalog_lines(plan.catalog)
     lines.append(lock_line(plan.lock))
-    if plan.completed or plan.metadata_step.takes_it:
+    if plan.completed or plan.metadata_table.takes_it:
         lines.append(_STOPPED)
     return lines
 

@@ -14,7 +14,6 @@ from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orp
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
-from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.listing import merged_slices
@@ -25,7 +24,7 @@ from tests import support
 from tests.crash import reader, test_restore, test_rollback, test_withdraw
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import Content, assert_nothing_left, assert_right_if_listed, content, end_leftovers
-from tests.helpers import Copy, drop, rollback_of, session
+from tests.helpers import Copy, drop, rollback_of, session, step_of
 from tests.state.orphans.test_find import listed, orphan
 
 pytestmark = pytest.mark.crash
@@ -199,8 +198,8 @@ def _rolls_back_everywhere(version: str, kind: str, every: int, folder: Path) ->
     name, find = ROLLBACKS[kind]
     base = support.unpack(version, name, folder)
     case = test_rollback._case(base, find(base))
-    step = rollback_of(Copy(version, name, base), case.target).metadata_step
-    assert (step is not MetadataStep.SET_ASIDE) is ((version, kind) in IN_PLACE)
+    step = step_of(rollback_of(Copy(version, name, base), case.target))
+    assert (step != "set aside") is ((version, kind) in IN_PLACE)
     wanted = content(base.parent / "done")
     assert wanted.partitions == content(base).partitions != ""
 

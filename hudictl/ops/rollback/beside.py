@@ -27,7 +27,7 @@ def no_new_metadata_table(
         retired: whether the rollback has already taken the former one out of use, if the plan says so.
         kept: the former one, if it is set aside.
     """
-    takes = plan.metadata_step.takes_it
+    takes = plan.metadata_table.takes_it
     if (not retired if takes else plan.metadata_table_found) or not another_made(table, time, kept):
         return
     if takes:

@@ -17,6 +17,7 @@ from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
+from hudictl.ops.metadata.in_place import roll_back_metadata
 from hudictl.ops.metadata.keep import (
     MetadataOutcome,
     another_made,
@@ -28,10 +29,9 @@ from hudictl.ops.metadata.keep import (
     unchanged,
     use_again,
 )
+from hudictl.ops.metadata.treat import set_aside_by
 from hudictl.ops.rollback.beside import no_new_metadata_table
-from hudictl.ops.rollback.metadata import roll_back_metadata
-from hudictl.ops.rollback.metadata_plan import set_aside_by
-from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
 from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
@@ -131,10 +131,10 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
     """The plan, with the lengths that its logs have now. Raises a guard's error."""
     table, instant = session.table, plan.removal.instant
     check_target(table, signs, plan.target, instant, plan.options)
-    if plan.metadata_step.takes_it:
+    if plan.metadata_table.takes_it:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     no_new_metadata_table(table, plan, signs, plan.resumes or "")
-    if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, _planned(plan)) is None:
+    if plan.metadata_table.takes_it and plan.metadata_table.keeps and set_aside_by(table, _planned(plan)) is None:
         unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
     return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
@@ -190,7 +190,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
 
 def _keeping(table: Table, one: One) -> One:
     """The rollback, with the metadata table that it sets aside, if it does."""
-    if one.plan.metadata_step is not MetadataStep.SET_ASIDE:
+    if not one.plan.metadata_table.takes_it:
         return one
     earlier = set_aside_by(table, (one.time, *one.plan.rollbacks_superseded))
     return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.metadata_table))
@@ -310,7 +310,7 @@ def _settle(run: RollbackRun) -> Signs:
             timeline_guards.not_moved(signs.timeline, plan.timeline | _requested(run.table, one))
         instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
         no_live_heartbeat(signs, [instant] if instant else [])
-        if plan.metadata_step.takes_it:
+        if plan.metadata_table.takes_it:
             metadata_table_can_go(signs, plan.target, plan.timeline)
         no_new_metadata_table(run.table, plan, signs, one.time)
         _check_silence(run.table, signs, plan)
@@ -407,7 +407,7 @@ def _hide(run: RollbackRun) -> None:
 def _hide_one(run: RollbackRun, one: One) -> None:
     plan, table = one.plan, run.table
     _retire_metadata_table(run, one)
-    if not plan.metadata_step.takes_it and retire_indexes(table, plan.indexes_lost, one.time):
+    if not plan.metadata_table.takes_it and retire_indexes(table, plan.indexes_lost, one.time):
         run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(table, [plan.removal], pending_too=plan.options.keep_backup)
@@ -420,7 +420,7 @@ def _hide_one(run: RollbackRun, one: One) -> None:
         # They were never seen, and leave the metadata table as it is: the next phase looks again.
         return
     no_new_metadata_table(table, plan, _signs(run), one.time, retired=True, kept=one.kept)
-    if plan.metadata_step is MetadataStep.ROLL_BACK:
+    if plan.metadata_table.in_place and plan.metadata_table.keeps:
         roll_back_metadata(table, plan.target, one.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
 
@@ -437,7 +437,7 @@ def _still_empty(run: RollbackRun, one: One) -> Removal:
     if not others:
         return removal
     signs = _signs(run)
-    if plan.metadata_step.takes_it:
+    if plan.metadata_table.takes_it:
         metadata_table_can_go(signs, plan.target, plan.timeline)
         busy = False
     else:
@@ -452,7 +452,7 @@ def _retire_metadata_table(run: RollbackRun, one: One) -> None:
 
     Raises Conflict; the rollback is still pending.
     """
-    if not one.plan.metadata_step.takes_it:
+    if not one.plan.metadata_table.takes_it:
         return
     set_aside_already = one.kept is not None and is_aside(run.table, one.kept.aside)
     if not set_aside_already and (one.kept is not None or another_made(run.table, one.time, None)):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.formats.instants import Instant
 from hudictl.ops.metadata.keep import unrecorded
-from hudictl.ops.rollback.metadata_plan import set_aside_by
+from hudictl.ops.metadata.treat import set_aside_by
 from hudictl.state.facts import Signs
 from hudictl.state.files.instant_files import own_files
 from hudictl.state.writers.activity import at_work_beside

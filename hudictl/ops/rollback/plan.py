@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any, ClassVar
 
 from hudictl.formats.instants import State
@@ -27,23 +26,6 @@ from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.files.hashing import HashingFile
 from hudictl.table.locks.config import LockConfig
-
-
-class MetadataStep(Enum):
-    """How the metadata table is treated where one instant is rolled back."""
-
-    KEEP = "kept"
-    """It stays as it is."""
-    ROLL_BACK = "rolled back"
-    """Its own delta commit is rolled back in its place, as Hudi does it."""
-    SET_ASIDE = "set aside"
-    """It is taken out of use, and put back when it is right again."""
-    DELETE = "deleted"
-
-    @property
-    def takes_it(self) -> bool:
-        """Whether it is out of use for a while, or for good: then no writer may use it."""
-        return self in (MetadataStep.SET_ASIDE, MetadataStep.DELETE)
 
 
 @dataclass(frozen=True)
@@ -77,7 +59,7 @@ class RollbackPlan:
       ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
     - ``planned_again``: the file slices of the target's plan, if this is lost and made again.
     - ``files_lost``: required files that are already missing, with or without the rollback.
-    - ``metadata_step``: how the metadata table is treated; ``metadata_table``: what becomes of it.
+    - ``metadata_table``: what becomes of the metadata table.
     - ``indexes_lost``: the indexes of the metadata table that are deleted.
     - ``metadata_table_unread``: if it is deleted, why it could not be compared with storage.
     - ``metadata_table_found``: whether there was one at planning.
@@ -121,7 +103,6 @@ class RollbackPlan:
     files_kept: tuple[KeptRow, ...]
     files_lost: tuple[str, ...]
     completed: bool
-    metadata_step: MetadataStep
     metadata_table_found: bool
     metadata_table: MetadataPlan
     hashing: tuple[HashingFile, ...]

@@ -13,15 +13,14 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
+from hudictl.ops.metadata.treat import stays_in_place, treat_metadata_table
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
-from hudictl.ops.rollback.indexes import metadata_in_place
-from hudictl.ops.rollback.metadata_plan import treat_metadata_table
 from hudictl.ops.rollback.partitions import partitions_to_list, takes_metadata_table
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import DELETE, BlockTarget, Removal, kept_rows
+from hudictl.ops.undo.plan import BlockTarget, Removal, asked_to_delete, kept_rows
 from hudictl.ops.undo.planning import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -98,8 +97,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if instant is not None:
         guards.no_block_ahead(table, instant, blocks.get(target, ()))
     logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
-    treated = treat_metadata_table(facts, instant, target, times, options, outcome, logs)
-    goes = treated.step.takes_it
+    asked = asked_to_delete(options.metadata)
+    metadata_table = treat_metadata_table(facts, instant, target, times, asked, outcome, logs)
+    goes = metadata_table.takes_it
     removal = _removal(facts, removed, stored, options, backup, outcome, blocks, others_dead=goes)
     marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep)
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
@@ -107,10 +107,10 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
     if not any(read_operation(table.storage, time) for time in times):
         # One that hudictl has begun could not go back any more: it tells at its end.
-        metadata_guards.required_indexes_kept(treated.plan, options.require_index)
+        metadata_guards.required_indexes_kept(metadata_table, options.require_index)
     if not stored:
         staying = signs.timeline if options.keep_plan else signs.timeline.without({target})
-        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)
+        metadata_guards.record_index_can_be_built(table, staying, metadata_table.lost_in_use)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
@@ -118,7 +118,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         timezone=session.timezone,
         target=target,
         options=options,
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed, treated.plan),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed, metadata_table),
         table_version=table.version,
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
@@ -129,9 +129,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         files_kept=kept_rows(outcome.unproved),
         files_lost=outcome.missing,
         completed=visible is not None,
-        metadata_step=treated.step,
         metadata_table_found=metadata_table_in_use(table),
-        metadata_table=treated.plan,
+        metadata_table=metadata_table,
         hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=needed.cleans,
         partition_metafiles_made=outcome.bare if goes else needed.bare,
@@ -286,9 +285,9 @@ def _known(
     if not metadata_table_in_use(table):
         return NOT_ASKED
     blocks = table.rules.needs_rollback_blocks and not table.is_cow
-    step, _ = metadata_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
-    asked = step is MetadataStep.DELETE or options.metadata == DELETE
-    return read_known(table, session.engine) if asked else NOT_ASKED
+    mode, _ = stays_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+    stays = mode is not None and asked_to_delete(options.metadata) is None
+    return NOT_ASKED if stays else read_known(table, session.engine)
 
 
 def _check_metadata_table(

@@ -13,7 +13,7 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.rollback.partitions import partitions_to_list
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_files
@@ -93,7 +93,6 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
         files_kept=kept_rows(outcome.unproved),
         files_lost=outcome.missing,
         completed=False,
-        metadata_step=MetadataStep.KEEP,
         metadata_table_found=metadata_table_in_use(table),
         metadata_table=unchanged(table),
         hashing=hashing_files(table, session.engine, chosen),
@@ -140,7 +139,7 @@ def _plain(table: Table, signs: Signs, options: Mapping[str, RollbackOptions]) -
 
 
 def _in_metadata_table(table: Table) -> frozenset[str]:
-    """The instants that have something in the metadata table: see ``metadata_step``. Raises Unreadable."""
+    """The instants that have something in the metadata table: see ``mode_in_place``. Raises Unreadable."""
     metadata = open_metadata_table(table) if metadata_table_in_use(table) else None
     if metadata is None:
         return frozenset()

@@ -92,6 +92,7 @@ class MetadataPlan:
     - ``undone``: instants of the metadata table, newest first.
     - ``hidden``: paths of data files that it does not list, and shall not list afterwards.
     - ``timeline``: the files of the metadata table's timeline at planning.
+    - ``in_place``: it is never out of use, and other writers go on: its delta commit is rolled back as Hudi does it.
     """
 
     shown: ClassVar = ("fate", "reason", "instants_undone", "files_to_delete", "bytes_to_delete", "partitions")
@@ -102,11 +103,17 @@ class MetadataPlan:
     partitions: tuple[PartitionFate, ...]
     hidden: frozenset[str] = frozenset()
     timeline: frozenset[str] = frozenset()
+    in_place: bool = False
 
     @property
     def keeps(self) -> bool:
         """Whether any of it is kept, although it must change."""
         return self.mode in (Mode.UNDO, Mode.FORWARD)
+
+    @property
+    def takes_it(self) -> bool:
+        """Whether it is out of use for a while, or for good: then no writer may use it."""
+        return self.mode is Mode.DELETE or (self.keeps and not self.in_place)
 
     @property
     def kept(self) -> frozenset[str]:

@@ -2,8 +2,7 @@
 
 from tests.mutants.fault import Fault
 
-TREAT = "ops/rollback/metadata_plan.py"
-INDEXES = "ops/rollback/indexes.py"
+TREAT = "ops/metadata/treat.py"
 UNLIST = "ops/metadata/unlist.py"
 WRITER = "table/metadata/writer.py"
 GUARDS = "ops/guards/metadata.py"
@@ -62,14 +61,14 @@ FAULTS = (
     # In a rollback.
     Fault(
         TREAT,
-        "    if kept is not None:\n        return Treatment(MetadataStep.SET_ASIDE, kept.plan)\n",
+        "    if kept is not None:\n        return kept.plan\n",
         "",
         "a rerun plans again for a metadata table that is half rolled back",
         (f"{OF_ROLLBACK}::test_version_6_it_comes_back_to_whoever_goes_on",),
     ),
     Fault(
         TREAT,
-        "    if options.metadata != DELETE:\n",
+        "    if asked is None:\n",
         "    if True:\n",
         "a metadata table stays in its place whose deletion was asked for",
         ("ops/rollback/test_metadata.py::test_it_is_deleted_where_this_is_asked_for",),
@@ -111,13 +110,13 @@ FAULTS = (
     ),
     Fault(
         TREAT,
-        "    return MetadataPlan(Mode.UNDO if rolls_back else Mode.KEEP,",
-        "    return MetadataPlan(Mode.KEEP,",
+        "    return MetadataPlan(mode, None,",
+        "    return MetadataPlan(Mode.KEEP, None,",
         "a metadata table that is rolled back in its place is said to be unchanged",
         ("ops/rollback/test_metadata.py",),
     ),
     Fault(
-        INDEXES,
+        TREAT,
         "    listed = frozenset((*table.metadata_partitions, *table.metadata_partitions_inflight))\n",
         "    listed = frozenset(table.metadata_partitions)\n",
         "an index that is being built from the rolled back instant is kept",
@@ -303,14 +302,14 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        metadata_guards.required_indexes_kept(treated.plan, options.require_index)\n",
+        "        metadata_guards.required_indexes_kept(metadata_table, options.require_index)\n",
         "        pass\n",
         "a rollback deletes an index that is required",
         (f"{REQUIRED}::test_nothing_is_changed",),
     ),
     Fault(
         ROLLBACK,
-        "        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)\n",
+        "        metadata_guards.record_index_can_be_built(table, staying, metadata_table.lost_in_use)\n",
         "",
         "a rollback deletes a record index that Hudi 0.15.0 cannot build again, and each write fails",
         (f"{REBUILT}::test_it_is_not_deleted",),

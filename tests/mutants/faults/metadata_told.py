@@ -20,9 +20,9 @@ FAULTS = (
         OF_UNRECORDED,
     ),
     Fault(
-        "ops/rollback/metadata_plan.py",
-        "lost = unrecorded(table, stored)",
-        "lost = None",
+        "ops/metadata/treat.py",
+        "return unrecorded(table, stored) or NO_METADATA_TABLE",
+        "return NO_METADATA_TABLE",
         "a rollback says `none` of a metadata table that it deletes",
         OF_UNRECORDED,
     ),
@@ -78,8 +78,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "treated.plan.lost_in_use)",
-        "treated.plan.lost)",
+        "metadata_table.lost_in_use)",
+        "metadata_table.lost)",
         "a folder that a dead build has left stands in the way of a rollback",
         (REQUIRED,),
     ),

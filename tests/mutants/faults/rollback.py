@@ -5,8 +5,8 @@ from tests.mutants.fault import Fault
 DISCARD = "ops/rollback/discard.py"
 EXECUTE = "ops/rollback/execute.py"
 FAILED = "ops/rollback/failed.py"
-INDEXES = "ops/rollback/indexes.py"
-METADATA = "ops/rollback/metadata.py"
+INDEXES = "ops/metadata/treat.py"
+METADATA = "ops/metadata/in_place.py"
 PLACES = "ops/rollback/partitions.py"
 PLANNING = "ops/rollback/planning.py"
 
@@ -323,8 +323,8 @@ FAULTS = (
     ),
     Fault(
         INDEXES,
-        "    if step is MetadataStep.DELETE or FILES in later:\n",
-        "    if step is MetadataStep.DELETE:\n",
+        "    return (None, ()) if FILES in later else (mode, tuple(sorted(later)))\n",
+        "    return mode, tuple(sorted(later))\n",
         "the metadata table that was made after an instant keeps listing its files",
         tests=("ops/rollback/test_indexes.py::test_what_was_there_is_asked_for_the_moment_when_the_instant_was_in_it",),
     ),

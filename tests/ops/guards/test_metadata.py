@@ -12,7 +12,7 @@ from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
 from hudictl.formats.savepoint import SavepointMetadata, encode
 from hudictl.ops.clean_up.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.metadata_table import verify_listing
 from hudictl.table.metadata.place import metadata_table_in_use
 from tests import support
@@ -35,6 +35,7 @@ from tests.helpers import (
     roll_back,
     rollback_of,
     session,
+    step_of,
     tree,
     unlisted,
 )
@@ -109,7 +110,7 @@ def test_so_it_does_where_a_rollback_takes_the_metadata_table_out_of_use(
     options = RollbackOptions(metadata=metadata)
     made = rollback_of(copy, copy.commits[-1], options)
     takes = version == "v6" or metadata == "delete"
-    assert made.metadata_step.takes_it is takes
+    assert made.metadata_table.takes_it is takes
     assert made.partition_metafiles_made == (("old",) if takes else ())
     roll_back(copy, copy.commits[-1], options=options)
     assert metadata_table_in_use(copy.table) == (metadata == "keep")
@@ -129,7 +130,7 @@ def test_a_partition_below_another_one_is_not_given_up(unpack: Unpack, version: 
         assert error is not None
         assert "part-1/below" in error.message
     else:
-        assert rollback_of(copy, copy.commits[-1]).metadata_step is MetadataStep.ROLL_BACK
+        assert step_of(rollback_of(copy, copy.commits[-1])) == "rolled back in its place"
 
 
 @VERSIONS

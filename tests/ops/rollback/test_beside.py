@@ -11,7 +11,7 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.rollback import RollbackMetadata
 from hudictl.ops.rollback import execute as execute_rollback
 from hudictl.ops.rollback import planning as rollback
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.session import Silent
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage.local import LocalStorage
@@ -31,6 +31,7 @@ from tests.helpers import (
     rollback_of,
     rollback_plan,
     session,
+    step_of,
     tree,
 )
 from tests.ops.rollback.test_execute import newest, own_files
@@ -339,7 +340,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     other = unpack("v6", "mor_pending_compaction")
     plan = other.file_of("compaction.requested")
     copy.write(f"{LATER}.compaction.requested", plan, old=False)
-    assert rollback_of(copy, target).metadata_step.takes_it
+    assert rollback_of(copy, target).metadata_table.takes_it
     copy.write(f"{LATER}.compaction.inflight", old=False)
     with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT may be running: it is pending"):
         rollback_of(copy, target)
@@ -395,7 +396,7 @@ def test_version_6_an_empty_log_goes_with_the_metadata_table_though_a_dead_servi
     path, target = empty_log_beside_metadata_table(copy), newest(copy)
     dead_clustering(copy)
     made = rollback_of(copy, target)
-    assert (made.metadata_step, path in {file.path for file in made.removal.files}) == (MetadataStep.SET_ASIDE, True)
+    assert (step_of(made), path in {file.path for file in made.removal.files}) == ("set aside", True)
     roll_back(copy, target)
     assert path not in copy.data()
 

@@ -10,7 +10,6 @@ from hudictl.errors import StorageFailed
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, encode_metadata
 from hudictl.ops.rollback import execute
-from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.render.plans import rollback_lines
 from hudictl.reports.health.check import check_table
 from hudictl.storage.local import LocalStorage
@@ -18,7 +17,7 @@ from hudictl.table.metadata.place import open_metadata_table, retire_indexes
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, At, Copy, attempt, put, roll_back, rollback_of, rollback_plan
+from tests.helpers import ENGINE, At, Copy, attempt, put, roll_back, rollback_of, rollback_plan, step_of
 from tests.ops.rollback.test_execute import newest
 from tests.ops.rollback.test_metadata import unpublish
 
@@ -59,7 +58,7 @@ def assert_dropped(copy: Copy) -> None:
 def test_they_are_named_by_the_plan_and_go_and_the_others_stay(table: Copy) -> None:
     target = newest(table)
     plan = rollback_of(table, target)
-    assert (plan.metadata_step, plan.indexes_lost) == (MetadataStep.ROLL_BACK, LATER)
+    assert (step_of(plan), plan.indexes_lost) == ("rolled back in its place", LATER)
     said = rollback_lines(plan)
     for name in LATER:
         start = f"The metadata partition {name} is deleted: it was built after {target}, and contains its data."
@@ -233,8 +232,8 @@ def test_what_was_there_is_asked_for_the_moment_when_the_instant_was_in_it(
         seen.append((time, since))
         return frozenset({"files"})
 
-    monkeypatch.setattr("hudictl.ops.rollback.indexes.later_indexes", later)
+    monkeypatch.setattr("hudictl.ops.metadata.treat.later_indexes", later)
     made = rollback_of(copy, target)
     assert done is not None
     assert set(seen) == {(target, done.completion_time)}
-    assert made.metadata_step is MetadataStep.SET_ASIDE
+    assert step_of(made) == "set aside"

@@ -10,8 +10,8 @@ import pytest
 from hudictl.errors import Incomplete, StorageFailed
 from hudictl.formats import commit_metadata
 from hudictl.formats.instants import time_plus_ms
-from hudictl.ops.rollback import metadata as metadata_rollback
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.metadata import in_place as metadata_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
@@ -33,6 +33,7 @@ from tests.helpers import (
     roll_back,
     rollback_of,
     rollback_plan,
+    step_of,
     tree,
 )
 from tests.ops.rollback.test_execute import died, hudis_plan, newest
@@ -43,8 +44,8 @@ IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])
 LATER = "20261121040000000"
 LISTED = "hoodie.table.metadata.partitions"
 DELETING = RollbackOptions(metadata="delete")
-KEEP, ROLL_BACK = MetadataStep.KEEP, MetadataStep.ROLL_BACK
-ASIDE, DELETE = MetadataStep.SET_ASIDE, MetadataStep.DELETE
+KEEP, ROLL_BACK = "kept", "rolled back in its place"
+ASIDE, DELETE = "set aside", "deleted"
 
 
 def metadata(copy: Copy) -> Table:
@@ -116,22 +117,22 @@ def assert_out_of_use(copy: Copy) -> None:
         ("v9", "mor_flat_nomdt", KEEP),
     ],
 )
-def test_step(unpack: Unpack, version: str, name: str, step: MetadataStep) -> None:
+def test_step(unpack: Unpack, version: str, name: str, step: str) -> None:
     """Version 6: the logs with rollback blocks must be listed there. 1.2.0 opens its deltacommit early."""
     copy = unpack(version, name)
     used = (copy.meta / "metadata").exists()
     before = files(copy) if used else set()
     first, target, listed = metadata_instants(copy)[:1], newest(copy), read_properties(copy.table.storage).get(LISTED)
     made = rollback_of(copy, target)
-    assert (made.metadata_step, made.indexes_lost) == (step, ())
+    assert (step_of(made), made.indexes_lost) == (step, ())
     done = roll_back(copy, target)
     assert done.metadata_table == made.metadata_table.fate
     assert read_properties(copy.table.storage).get(LISTED) == listed
     assert (done.metadata_table == "none") is not used
     assert metadata_instants(copy)[:1] == first
-    if step is KEEP:
+    if step == KEEP:
         assert not used or (done.metadata_table, files(copy)) == ("kept", before)
-    if step is ASIDE:
+    if step == ASIDE:
         assert_kept(copy, *first, [target])
 
 
@@ -141,7 +142,7 @@ def test_it_is_deleted_where_this_is_asked_for(unpack: Unpack, version: str, nam
     copy = unpack(version, name)
     target, indexes = newest(copy), copy.table.indexes
     made = rollback_of(copy, target, DELETING)
-    assert (made.metadata_step, made.metadata_table.fate, made.indexes_lost) == (DELETE, "deleted", indexes)
+    assert (step_of(made), made.metadata_table.fate, made.indexes_lost) == (DELETE, "deleted", indexes)
     assert "--metadata delete" in str(made.metadata_table.reason)
     assert roll_back(copy, target, options=DELETING).metadata_table == "deleted"
     assert_out_of_use(copy)
@@ -154,7 +155,7 @@ def test_the_commit_is_not_there_but_the_metadata_tables_deltacommit_is(unpack: 
     target = newest(copy)
     unpublish(copy, target)
     first = metadata_instants(copy)[0]
-    assert rollback_of(copy, target).metadata_step is (ASIDE if version == "v6" else ROLL_BACK)
+    assert step_of(rollback_of(copy, target)) == (ASIDE if version == "v6" else ROLL_BACK)
     roll_back(copy, target)
     assert (inside(copy).find(target, "deltacommit"), files(copy, target)) == (None, set())
     assert metadata_instants(copy)[0] == first
@@ -173,7 +174,7 @@ def test_a_metadata_table_that_was_made_after_the_instant(unpack: Unpack, versio
     else:
         for path in own:
             listed(copy, path)
-    assert rollback_of(copy, target).metadata_step is (ASIDE if state == "completed" else KEEP)
+    assert step_of(rollback_of(copy, target)) == (ASIDE if state == "completed" else KEEP)
     roll_back(copy, target)
     assert_kept(copy, first, [target])
 
@@ -220,11 +221,11 @@ def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str
         put(folder(copy) / name.format(t=LATER, b=before), body)
     made = rollback_of(copy, target)
     if service == "a pending restore":
-        assert (made.metadata_step, made.metadata_table.reason) == (DELETE, f"its restore {LATER} is pending")
+        assert (step_of(made), made.metadata_table.reason) == (DELETE, f"its restore {LATER} is pending")
         roll_back(copy, target)
         assert_out_of_use(copy)
         return
-    assert (made.metadata_step, made.metadata_table.fate, made.indexes_lost) == (ASIDE, "rolled back", ())
+    assert (step_of(made), made.metadata_table.fate, made.indexes_lost) == (ASIDE, "rolled back", ())
     roll_back(copy, target)
     # What began before the instant cannot have taken it up, and stays.
     stays = "began before" in service
@@ -236,7 +237,7 @@ def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str
 def test_a_table_service_that_has_ended_before_is_not_in_the_way(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")
     assert [*inside(copy).having("commit")]
-    assert rollback_of(copy, newest(copy)).metadata_step is ROLL_BACK
+    assert step_of(rollback_of(copy, newest(copy))) == ROLL_BACK
 
 
 @IN_NAMES
@@ -249,7 +250,7 @@ def test_a_deltacommit_that_has_added_to_the_files_of_another(unpack: Unpack, ve
     stat = {"fileId": "files-0000-0", "path": log}
     put(done, json.dumps({"partitionToWriteStats": {"files": [stat]}, "operationType": "UPSERT_PREPPED"}))
     made = rollback_of(copy, target)
-    assert (made.metadata_step, made.metadata_table.fate) == (ASIDE, "brought forward")
+    assert (step_of(made), made.metadata_table.fate) == (ASIDE, "brought forward")
     assert f"the instant to undo {target} has written into" in str(made.metadata_table.reason)
     first = metadata_instants(copy)[0]
     assert roll_back(copy, target).metadata_table == "brought forward"
@@ -302,7 +303,7 @@ def test_its_deltacommit_is_pending_before_its_files_go(unpack: Unpack, monkeypa
         seen.append([entry.state.name for entry in inside(copy).writes() if entry.time == target])
         real(*given)
 
-    replace_function(monkeypatch, "hudictl.ops.rollback.metadata._delete", look)
+    replace_function(monkeypatch, "hudictl.ops.metadata.in_place._delete", look)
     roll_back(copy, target)
     assert seen == [["INFLIGHT"]]
 
@@ -340,7 +341,7 @@ def test_what_an_attempt_that_died_has_deleted_is_named(
         patch.setattr(metadata_rollback, function, die)
         with pytest.raises(StorageFailed, match="dies here"):
             roll_back(copy, target)
-    assert rollback_of(copy, target).metadata_step is ROLL_BACK
+    assert step_of(rollback_of(copy, target)) == ROLL_BACK
     done = roll_back(copy, target)
     record = generic.read(next(folder(copy).glob(f"{done.rollback}*.rollback")).read_bytes())
     assert record["totalFilesDeleted"] == len(own)
@@ -393,11 +394,11 @@ def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: 
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
     copy.write(f"{LATER}.rollback.inflight")
     # Nobody can tell whether its target was completed.
-    assert rollback_of(copy, target).metadata_step is ASIDE
-    assert rollback_of(copy, target, DELETING).metadata_step is DELETE
+    assert step_of(rollback_of(copy, target)) == ASIDE
+    assert step_of(rollback_of(copy, target, DELETING)) == DELETE
     done = f"{LATER}{suffix}.rollback" if version == "v6" else f"{LATER}_{LATER}.rollback"
     put(folder(copy) / done, b"x")
-    assert rollback_of(copy, target).metadata_step is KEEP
+    assert step_of(rollback_of(copy, target)) == KEEP
     before = files(copy)
     roll_back(copy, target)
     assert files(copy) == before
@@ -414,7 +415,7 @@ def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: s
     copy.write(f"{LATER}.rollback.inflight")
     died(copy, target, "prepare")
     made = rollback_of(copy, target)
-    assert (made.resumes, made.metadata_step) == (LATER, ASIDE)
+    assert (made.resumes, step_of(made)) == (LATER, ASIDE)
     first = metadata_instants(copy)[0]
     roll_back(copy, target)
     assert_kept(copy, first, [target])
@@ -427,10 +428,10 @@ def test_a_pending_write_that_it_has_never_heard_of(unpack: Unpack, version: str
     copy = unpack(version, "cow_failed_tls")
     target = newest(copy)
     forget(copy, target)
-    assert rollback_of(copy, target).metadata_step is KEEP
+    assert step_of(rollback_of(copy, target)) == KEEP
     before = tree(copy.meta / "metadata")
     died(copy, target, step)
-    assert rollback_of(copy, target).metadata_step is KEEP
+    assert step_of(rollback_of(copy, target)) == KEEP
     roll_back(copy, target)
     assert tree(copy.meta / "metadata") == before
 

@@ -9,7 +9,7 @@ from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.state.metadata.record import left_aside, record_path
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.listing import listing_table, read_listing
@@ -31,6 +31,7 @@ from tests.helpers import (
     restore,
     roll_back,
     rollback_of,
+    step_of,
 )
 from tests.metadata_edits import newest_log, write
 from tests.ops.restore.test_execute import FIRST_BUILD
@@ -73,7 +74,7 @@ def test_version_6_rollback_blocks_are_listed(
     copy = unpack("v6", name)
     target, before, used = newest(copy), copy.data(), copy.table.metadata_partitions
     made = rollback_of(copy, target)
-    assert made.metadata_step is MetadataStep.SET_ASIDE
+    assert step_of(made) == "set aside"
     done = roll_back(copy, target)
     written = copy.data() - before
     assert len(written) == done.rollback_blocks > 0
@@ -93,14 +94,14 @@ def test_a_compaction_that_has_taken_the_instant_up_is_undone_with_it(unpack: Un
     metadata = listing_table(copy.table)
     assert metadata is not None
     compaction = max(entry.time for entry in load_timeline(metadata).having("commit"))
-    used, first, steps = copy.table.metadata_partitions, metadata_instants(copy)[0], list[MetadataStep]()
+    used, first, steps = copy.table.metadata_partitions, metadata_instants(copy)[0], list[str]()
     while compaction in metadata_instants(copy):
         target = newest(copy)
-        steps.append(rollback_of(copy, target).metadata_step)
+        steps.append(step_of(rollback_of(copy, target)))
         assert roll_back(copy, target).metadata_table == "rolled back"
-        assert_kept(copy, first, [target] if steps[-1] is MetadataStep.SET_ASIDE else [])
+        assert_kept(copy, first, [target] if steps[-1] == "set aside" else [])
         assert copy.table.metadata_partitions == used
-    assert steps[-1] is MetadataStep.SET_ASIDE
+    assert steps[-1] == "set aside"
 
 
 def with_a_shared_log(copy: Copy, target: str) -> None:
@@ -158,7 +159,7 @@ def test_version_6_it_comes_back_to_whoever_goes_on(
     else:
         assert copy.table.metadata_partitions == ()
     # Not even where its deletion is asked for now: the record decides, and what was asked for at first.
-    assert rollback_of(copy, target).metadata_step is MetadataStep.SET_ASIDE
+    assert step_of(rollback_of(copy, target)) == "set aside"
     done = roll_back(copy, target)
     assert done.metadata_table == "rolled back"
     assert_kept(copy, FIRST_BUILD, [target])
@@ -349,7 +350,7 @@ def test_version_6_where_it_has_nothing_of_the_instant_nothing_of_it_is_undone(u
     for suffix in ("commit", "compaction.inflight", "compaction.requested"):
         put(metadata_timeline(copy) / f"{time}.{suffix}", '{"partitionToWriteStats": {}}')
     made = rollback_of(copy, target)
-    assert (made.metadata_step, made.metadata_table.instants_undone) == (MetadataStep.SET_ASIDE, ())
+    assert (step_of(made), made.metadata_table.instants_undone) == ("set aside", ())
     assert roll_back(copy, target).metadata_table == "rolled back"
     assert time in metadata_instants(copy)
     assert copy.table.metadata_partitions == used

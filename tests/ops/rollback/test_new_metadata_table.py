@@ -7,13 +7,12 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.ops.rollback import execute
-from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.place import delete_retired, metadata_table_in_use, retire_metadata_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of
+from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of, step_of
 from tests.ops.rollback.test_beside import FIRST, LATER, STEPS, conflict
 from tests.ops.rollback.test_execute import died, newest, own_files
 from tests.ops.rollback.test_metadata import DELETING, forget
@@ -133,7 +132,7 @@ def to_drop(unpack: Unpack, version: str) -> tuple[Copy, str]:
     copy = unpack(version, "cow_part")
     target = newest(copy)
     forget(copy, target)
-    assert rollback_of(copy, target, DELETING).metadata_step is MetadataStep.DELETE
+    assert step_of(rollback_of(copy, target, DELETING)) == "deleted"
     return copy, target
 
 

@@ -19,9 +19,10 @@ from hudictl.formats.rollback import (
     RollbackRequest,
     StoredRollbackPlan,
 )
-from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.execute import remove_traces
+from hudictl.state.metadata.undo import Mode
+from hudictl.table.metadata.listing import FILES
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -37,10 +38,10 @@ from hudictl.table.timeline.active import (
 from hudictl.table.timeline.commits import read_commit
 
 
-def metadata_step(
+def mode_in_place(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
-) -> MetadataStep:
-    """Whether a metadata table in use can stay as it is, or be rolled back in its place; DELETE if neither.
+) -> Mode | None:
+    """Whether a metadata table in use can stay as it is, or be rolled back in its place; None if neither.
 
     Args:
         target: the instant to roll back; None if it is already removed.
@@ -51,24 +52,24 @@ def metadata_step(
     Raises:
         Unreadable: the metadata table's own metadata.
     """
-    metadata = open_metadata_table(table) if "files" in table.metadata_partitions else None
+    metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
     if metadata is None or blocks:
-        return MetadataStep.DELETE
+        return None
     timeline = load_timeline(metadata)
     if _has_nothing(table, metadata, timeline, target, time, stored):
-        return MetadataStep.KEEP
+        return Mode.KEEP
     own, pending = timeline.find(time, *fmt.WRITE_ACTIONS), _pending_rollback(metadata, timeline, time)
     if own is None and pending is None:
-        return MetadataStep.DELETE
+        return None
     # A pending rollback may have un-published it already. Whoever began that has looked up to then.
     since = (own.completion_time if own is not None else None) or (pending[0] if pending is not None else time)
     alone = metadata.rules.logs_named_by_writer and not _merged(timeline, since) and _own_files_only(metadata, own)
-    return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
+    return Mode.UNDO if alone else None
 
 
 def has_nothing_of(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> bool:
     """Whether the metadata table has nothing of an instant: it was never completed, or is already rolled back there.
-    Arguments as in ``metadata_step``. Raises Unreadable."""
+    Arguments as in ``mode_in_place``. Raises Unreadable."""
     metadata = open_metadata_table(table)
     return metadata is not None and _has_nothing(table, metadata, load_timeline(metadata), target, time, stored)
 
@@ -125,7 +126,7 @@ def _of_pending(table: Table, rollback_time: str) -> bool:
     begun, because that cannot be determined; and if hudictl did not keep the metadata table."""
     begun = read_operation(table.storage, rollback_time)
     plan = begun.plan if begun else {}
-    return plan.get("completed") is False and plan.get("metadata_table") == MetadataStep.KEEP.value
+    return plan.get("completed") is False and plan.get("metadata_table") == Mode.KEEP.value
 
 
 def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:
