@@ -217,7 +217,7 @@ def test_who_writes_is_known() -> None:
         "beating",
         "LockFile",
     } <= table_writers()
-    assert {"retire_metadata_table", "update_properties", "delete_files", "write_logs", "delete_all"} <= table_writers()
+    assert {"drop_metadata_table", "update_properties", "delete_files", "write_logs", "delete_all"} <= table_writers()
     assert table_writers().isdisjoint(
         {"load_timeline", "Table", "Storage", "entries_of", "sweep", "list_heartbeats", "find_locks", *PROBES}
     )
@@ -237,7 +237,7 @@ PLANTED_CALLS = [
     "from hudictl import workers\ndef look(engine, tasks):\n    engine.map('x', workers.delete_files, tasks)",
     "from hudictl.table.locks.hold import hold",
     "def look(storage):\n    storage.remove_empty('x')",
-    "from hudictl.table import metadata_table\nmetadata_table.retire_metadata_table(1, 2)",
+    "from hudictl.table.metadata import aside\naside.drop_metadata_table(1, 2)",
 ]
 
 

@@ -211,7 +211,7 @@ def fails(*_given: object) -> None:
 def test_the_rest_of_a_drop_that_died(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_record_index")
     with monkeypatch.context() as patch:
-        patch.setattr(metadata_drop, "delete_retired_indexes", fails)
+        patch.setattr(metadata_drop, "delete_dropped", fails)
         assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").code == 15
     said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 0

@@ -139,7 +139,7 @@ def test_a_dropped_metadata_table_leaves_no_instants(
 
     common = ("-t", uri, "--yes", "--engine", "local", *s3.arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_retired", die)
+        patch.setattr(execute, "delete_dropped", die)
         assert tell("restore", target, *common, "--metadata", "delete").code == 130
     left = {name for name in s3.names(prefix) if name.startswith(".hoodie/metadata/")}
     assert left

@@ -35,7 +35,7 @@ MADE_BY_NOBODY = (
     f"{OWN}/operations/20261121030630000.json",
     f"{OWN}/metadata-20261121030630000.json",
     f"{OWN}/metadata-files-20261121030630000.json",
-    f"{OWN}/retired-20261121030630000.json",
+    f"{OWN}/dropped-metadata-20261121030630000-files.json",
 )
 """Places that the sample table does not have, but others do."""
 

@@ -170,19 +170,19 @@ def stopped(unpack: Unpack, version: str) -> Copy:
     return copy
 
 
-def retired(unpack: Unpack, version: str) -> Copy:
+def dropped(unpack: Unpack, version: str) -> Copy:
     """With an index and its definition, and what a store without renames keeps of a metadata table on its way out."""
     copy = unpack(version, "cow_record_index")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalStorage, "move", lambda self, source, target: False)
         with dying(40), pytest.raises(Crash):
             run(["metadata", "drop", "-t", str(copy.path), "--idle", "0s", "--yes"])
-    assert list((copy.meta / ".hudictl").glob("retired-*.json"))
+    assert list((copy.meta / ".hudictl").glob("dropped-*.json"))
     return copy
 
 
 Make = Callable[[Unpack, str], Copy]
-MAKERS: tuple[Make, ...] = (sound, stopped, retired)
+MAKERS: tuple[Make, ...] = (sound, stopped, dropped)
 made_by = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 of_versions = pytest.mark.parametrize("version", support.VERSIONS)
 
@@ -195,7 +195,7 @@ def commands(copy: Copy) -> list[Command]:
     return [Command(("table", "show")), Command(("metadata", "drop", "--idle", "0s", "--yes"), changes=True)]
 
 
-@pytest.mark.short("v9-sound", "v9-stopped", "v6-retired")
+@pytest.mark.short("v9-sound", "v9-stopped", "v6-dropped")
 @made_by
 @of_versions
 def test_by_turns(unpack: Unpack, tmp_path: Path, capfd: pytest.CaptureFixture[str], make: Make, version: str) -> None:

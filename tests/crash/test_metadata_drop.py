@@ -59,4 +59,4 @@ def test_everywhere(
         assert left.data() == data
         assert metadata_partition_names(left.table) == set(left.table.metadata_partitions) == kept
         found = {path.name for path in left.meta.iterdir() if path.name.startswith(".metadata")}
-        assert (found, list((left.meta / ".hudictl").glob("retired-*"))) == (set(), [])
+        assert (found, list((left.meta / ".hudictl").glob("dropped-*"))) == (set(), [])

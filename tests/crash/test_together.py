@@ -15,7 +15,7 @@ from hudictl.ops.rollback.together import plan_together
 from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import rollbacks_to_end
-from hudictl.table.metadata.place import delete_retired, retire_metadata_table
+from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader
@@ -56,8 +56,8 @@ def group(version: str, name: str, folder: Path) -> tuple[Copy, tuple[str, ...]]
     made = Copy(version, name, support.unpack(version, name, folder))
     if version == "v6" and name.startswith("mor"):
         # The blocks of the rollbacks would take it out of use: then each is planned by itself.
-        retire_metadata_table(made.table, "20261123000000000")
-        assert delete_retired(made.table, "20261123000000000")
+        drop_metadata_table(made.table, "20261123000000000")
+        assert delete_dropped(made.table, "20261123000000000")
     first = max(entry.time for entry in load_timeline(made.table).writes())
     failed = [first, *(time_plus_ms(first, 1000 * number) for number in range(1, 5))]
     for number, time in enumerate(failed[1:], 1):

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.table.metadata.aside import delete_dropped, drop_indexes, drop_metadata_table
 from hudictl.table.metadata.place import (
-    delete_retired,
     metadata_partition_names,
     open_metadata_table,
-    retire_indexes,
-    retire_metadata_table,
 )
 from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
@@ -173,8 +171,8 @@ def test_an_empty_file(judge: Judges, version: str, tmp_path: Path) -> None:
 def without_guards(base: Path, folder: Path) -> Path:
     """A copy of which the metadata table is dropped all the same."""
     made = open_table(str(copy(base, folder / "without")))
-    retire_metadata_table(made, LATER)
-    delete_retired(made, LATER)
+    drop_metadata_table(made, LATER)
+    delete_dropped(made, LATER)
     return folder / "without"
 
 
@@ -226,7 +224,7 @@ def test_a_pending_compaction_of_the_metadata_table_needs_its_indexes(
     delete(completed)
     assert drop(base, "record_index") == 13
     other = copy(base, tmp_path / "other")
-    retire_indexes(open_table(str(other)), ["record_index"], LATER)
+    drop_indexes(open_table(str(other)), ["record_index"], LATER)
     with pytest.raises(JudgeError, match="log file"):
         hudi.upsert(other, batch(range(30), 5), options=BY_INDEX)
     assert drop(base) == 0

@@ -13,8 +13,7 @@ from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
-from hudictl.ops.metadata.keep import unchanged
-from hudictl.ops.metadata.retired import delete_left, left_by
+from hudictl.ops.metadata.keep import forget_ended, left_by, unchanged
 from hudictl.ops.metadata.unlist import listed, plan_unlisting, unlist
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.execute import delete_data_files
@@ -37,16 +36,9 @@ from hudictl.table.files.sweep import sweep
 from hudictl.table.files.written import gather_written
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.metadata.aside import Other, delete_dropped, drop_metadata_table, keeping_none, look
 from hudictl.table.metadata.listing import read_known
-from hudictl.table.metadata.place import (
-    Known,
-    delete_retired,
-    delete_retired_indexes,
-    metadata_table_begun,
-    metadata_table_in_use,
-    metadata_table_made,
-    retire_metadata_table,
-)
+from hudictl.table.metadata.place import Known, metadata_table_in_use
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now, load_timeline
@@ -273,7 +265,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     if plan.unfinished:
         session.monitor.step("finish earlier deletions")
         run.held.check()
-        delete_left(table, plan.unfinished)
+        forget_ended(table, plan.unfinished)
     if not plan.orphans:
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
     if plan.metadata_table.mode is Mode.FORWARD:
@@ -290,7 +282,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
             )
         run.held.check()
         _prepare(session, plan, time)
-        retire_metadata_table(table, time)
+        drop_metadata_table(table, time)
 
     session.monitor.step("delete files")
     left = _staying(session, plan)
@@ -303,8 +295,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     gone = set(found.absent(names_by_partition(files)))
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _lists_none(session, plan, time, files)
-    delete_retired(table, time)
-    delete_retired_indexes(table, time)
+    delete_dropped(table, time)
     kept = [file.path for file in files if file.path not in gone]
     if kept:
         reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
@@ -334,11 +325,11 @@ def _lists_none(session: Session, plan: OrphanPlan, time: str, files: Iterable[S
         Unreadable: the kept one.
     """
     table = session.table
+    other = look(table, keeping_none(time)).other
     if _keeps(plan):
-        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))
+        wrong = other is Other.BEGUN or bool(listed(_listing(session), files))
     else:
-        begun = plan.metadata_table.mode is Mode.NONE or metadata_table_begun(table, time)
-        wrong = metadata_table_made(table, time) and begun
+        wrong = other is Other.BEGUN or (other is Other.MADE and plan.metadata_table.mode is Mode.NONE)
     if wrong:
         raise Conflict(
             f"a writer is building a new metadata table ({METADATA_TABLE}) while files are deleted",
@@ -346,7 +337,7 @@ def _lists_none(session: Session, plan: OrphanPlan, time: str, files: Iterable[S
             folder=METADATA_TABLE,
         )
     if not _keeps(plan):
-        retire_metadata_table(table, time)
+        drop_metadata_table(table, time)
 
 
 def _listing(session: Session) -> Known:

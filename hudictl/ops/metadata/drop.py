@@ -13,7 +13,7 @@ from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
-from hudictl.ops.metadata.retired import delete_left, left_by
+from hudictl.ops.metadata.keep import forget_ended, left_by
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -26,19 +26,15 @@ from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes, drop_metadata_table, keeping_none, look
 from hudictl.table.metadata.definitions import is_defined
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import (
     NOT_ASKED,
-    delete_retired,
-    delete_retired_indexes,
     metadata_partition_names,
-    metadata_table_begun,
     metadata_table_files,
     metadata_table_in_use,
     open_metadata_table,
-    retire_indexes,
-    retire_metadata_table,
 )
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table, opened_again
@@ -208,7 +204,8 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
 def _check_metadata_table(table: Table, signs: Signs, options: DropOptions) -> None:
     """Raises Conflict: a writer works on the metadata table; Refused: it needs the indexes to drop."""
     # What an earlier drop has left has no properties, either.
-    if all(metadata_table_begun(table, time) for time in left_by(table, Kind.METADATA_DROP) or ("",)):
+    asides = [keeping_none(time) for time in left_by(table, Kind.METADATA_DROP) or ("",)]
+    if all(look(table, aside).other is Other.BEGUN for aside in asides):
         changed = (changed_ms for _, changed_ms in metadata_table_files(table).values())
         metadata_guards.not_being_built(max(changed, default=0), signs.now_ms, options.idle_ms)
     try:
@@ -294,15 +291,14 @@ def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
     if plan.whole:
         for partition in plan.partition_metafiles_made:
             create_metafile(table, partition, time)
-        retire_metadata_table(table, time)
+        drop_metadata_table(table, time)
     elif plan.partitions:
-        retire_indexes(table, plan.names, time)
+        drop_indexes(table, plan.names, time)
 
     session.monitor.step("delete files")
     run.held.check()
-    delete_left(table, run.found.unfinished)
-    delete_retired_indexes(table, time)
-    if not delete_retired(table, time):
+    forget_ended(table, run.found.unfinished)
+    if not delete_dropped(table, time):
         raise _come_back(METADATA_TABLE)
 
     session.monitor.step("verify")

@@ -14,7 +14,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PARTITION_KEYS
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
-from hudictl.ops.session import Session
+from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.execute import delete_stored, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata.record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
@@ -26,26 +26,22 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.files.view import committed_without, list_partition
 from hudictl.table.metadata.aside import (
+    Own,
+    Place,
     delete_aside,
-    delete_unrecorded,
-    forget_place,
-    is_in_use,
-    other_begun,
-    other_made,
+    drop_metadata_table,
+    keeping_none,
+    look,
     partitions_aside,
     put_back,
     set_aside,
     table_aside,
     times_aside,
+    times_dropped,
 )
 from hudictl.table.metadata.definitions import drop_definitions
 from hudictl.table.metadata.listing import FILES, gather_listing
-from hudictl.table.metadata.place import (
-    metadata_table_begun,
-    metadata_table_made,
-    open_metadata_table,
-    retire_metadata_table,
-)
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.metadata.writer import Changes, find_template, listing_time, remove_listing, write_listing
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import update_properties
@@ -102,7 +98,7 @@ def still_kept(table: Table, time: str | None) -> KeptMetadata | None:
     """The record of an operation. None if there is none, or if a writer has used the metadata table since it was
     written: then it must be planned anew. Raises Unreadable, StorageFailed."""
     kept = read_kept(table, time)
-    if kept is None or not is_in_use(table, kept.aside):
+    if kept is None or look(table, kept.aside).own is not Own.IN_USE:
         return kept
     metadata = open_metadata_table(table)
     return kept if metadata is None or not _written_since(metadata, kept) else None
@@ -139,20 +135,12 @@ def take_out_of_use(table: Table, time: str, kept: KeptMetadata | None) -> bool:
     """
     if kept is not None and set_aside(table, kept.aside):
         return False
-    retired = retire_metadata_table(table, time)
-    if kept is not None:
-        forget_place(table, kept.aside)
-    return retired
+    return drop_metadata_table(table, time)
 
 
-def another_begun(table: Table, time: str, kept: KeptMetadata | None) -> bool:
-    """Whether a writer is building another metadata table."""
-    return metadata_table_begun(table, time) and (kept is None or other_begun(table, kept.aside))
-
-
-def another_made(table: Table, time: str, kept: KeptMetadata | None) -> bool:
-    """Whether there is a metadata table in use, or the beginning of one, that this operation has not set aside."""
-    return metadata_table_made(table, time) and (kept is None or other_made(table, kept.aside))
+def place_of(table: Table, time: str, kept: KeptMetadata | None) -> Place:
+    """Where an operation's metadata table is, and whether there is another one. Raises Unreadable, StorageFailed."""
+    return look(table, kept.aside if kept is not None else keeping_none(time))
 
 
 def roll_back_aside(
@@ -221,17 +209,25 @@ def put_back_unchanged(table: Table, kept: KeptMetadata) -> bool:
 def forget_kept(table: Table, time: str) -> None:
     """Deletes an operation's record, and what is still set aside for it. Raises Unreadable, StorageFailed."""
     kept = read_kept(table, time)
-    if kept is None:
-        delete_unrecorded(table, time)
-    else:
-        delete_aside(table, kept.aside)
-        delete_all(table.storage, [record_path(time)])
+    delete_aside(table, kept.aside if kept is not None else keeping_none(time))
+    delete_all(table.storage, [record_path(time)])
 
 
 def forget_ended(table: Table, times: Iterable[str]) -> None:
     """The same for operations that have ended, mostly without such a record. Raises Unreadable, StorageFailed."""
-    for time in sorted(times_aside(table).intersection(times)):
+    for time in sorted((times_aside(table) | times_dropped(table)).intersection(times)):
         forget_kept(table, time)
+
+
+def left_by(table: Table, kind: Kind) -> tuple[str, ...]:
+    """The commands of a kind that have dropped something and died, oldest first: ``forget_ended`` deletes the rest. A
+    running one, too.
+
+    Raises:
+        Unreadable: an operation's record; StorageFailed.
+    """
+    operations = ((time, read_operation(table.storage, time)) for time in sorted(times_dropped(table)))
+    return tuple(time for time, found in operations if found and found.operation == kind.value)
 
 
 def unrecorded(table: Table, times: Iterable[str]) -> MetadataPlan | None:

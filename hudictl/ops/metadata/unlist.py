@@ -13,13 +13,9 @@ from hudictl.state.metadata.treatment import dropped, unchanged
 from hudictl.state.metadata.undo import OF_FILES, MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.slices import StoredFile
+from hudictl.table.metadata.aside import drop_indexes
 from hudictl.table.metadata.listing import FILES, gather_listing
-from hudictl.table.metadata.place import (
-    Known,
-    metadata_table_in_use,
-    open_metadata_table,
-    retire_indexes,
-)
+from hudictl.table.metadata.place import Known, metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata.writer import find_template, listing_time, remove_listing, write_listing
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -81,7 +77,7 @@ def unlist(table: Table, engine: Engine, plan: MetadataPlan, files: Collection[S
     Raises:
         Unreadable: the metadata table, or it still lists a file; StorageFailed.
     """
-    retire_indexes(table, plan.lost, time)
+    drop_indexes(table, plan.lost, time)
     metadata = open_metadata_table(table)
     if metadata is None:
         return

@@ -12,10 +12,10 @@ from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.metadata.keep import (
-    another_begun,
     begin_keeping,
     forget_ended,
     nothing_required_lost,
+    place_of,
     roll_back_aside,
     still_kept,
     take_out_of_use,
@@ -50,7 +50,7 @@ from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import restores_to
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata.place import delete_retired
+from hudictl.table.metadata.aside import Other, delete_dropped
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import (
@@ -175,7 +175,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
         wait_for_queries(run.monitor, run.plan.options.grace_s)
 
         _enter(run, Phase.DELETE_FILES)
-        delete_retired(run.table, run.time)
+        delete_dropped(run.table, run.time)
         blocks = write_blocks(run.session, run.plan.marked)
         run.held.check()
         delete_files(run.session, run.plan.removals, Kind.RESTORE)
@@ -235,7 +235,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
 def _clear_up(run: RestoreRun) -> None:
     """Removes what a completed restore must not leave: a metadata table, copies, hudictl's temporary savepoint."""
     _retire_metadata_table(run)
-    delete_retired(run.table, run.time)
+    delete_dropped(run.table, run.time)
     if not run.plan.options.keep_backup:
         drop_backup(run.table, run.plan.removed)
     if run.plan.protecting_savepoint:
@@ -367,7 +367,8 @@ def _retire_metadata_table(run: RestoreRun, *, planned: bool = False) -> None:
 
     Raises Conflict: a writer is building one that was not in the plan; the restore is still pending.
     """
-    if (run.kept is not None or not planned) and another_begun(run.table, run.time, run.kept):
+    looks = run.kept is not None or not planned
+    if looks and place_of(run.table, run.time, run.kept).other is Other.BEGUN:
         raise Conflict(
             f"a writer is building a new metadata table ({METADATA_TABLE}) during the restore; the restore is still "
             "pending",

@@ -29,7 +29,8 @@ from hudictl.table.files.hashing import hashing_files
 from hudictl.table.files.sweep import other_table
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata.place import delete_retired, metadata_table_in_use
+from hudictl.table.metadata.aside import delete_dropped
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
@@ -130,7 +131,7 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
             half = load_timeline(table).find(moment, SAVEPOINT)
             delete_instant(table, half if half is not None and half.pending else None)
         drop_backup(table, plan.instants)
-        delete_retired(table, plan.restore)
+        delete_dropped(table, plan.restore)
         drop_staged(table, None)
         kept = read_kept(table, plan.restore)
         put_back = kept is not None and put_back_unchanged(table, kept)

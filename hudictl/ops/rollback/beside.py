@@ -3,10 +3,11 @@
 from hudictl.errors import Conflict
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards.rollback import metadata_table_can_go
-from hudictl.ops.metadata.keep import another_made
+from hudictl.ops.metadata.keep import place_of
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.state.facts import Signs
 from hudictl.state.metadata.record import KeptMetadata
+from hudictl.table.metadata.aside import Other
 from hudictl.table.table import Table
 
 
@@ -28,7 +29,7 @@ def no_new_metadata_table(
         kept: the former one, if it is set aside.
     """
     takes = plan.metadata_table.takes_it
-    if (not retired if takes else plan.metadata_table_found) or not another_made(table, time, kept):
+    if (not retired if takes else plan.metadata_table_found) or place_of(table, time, kept).other is Other.NONE:
         return
     if takes:
         metadata_table_can_go(signs, plan.target, plan.timeline)

@@ -20,10 +20,10 @@ from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_besid
 from hudictl.ops.metadata.in_place import roll_back_metadata
 from hudictl.ops.metadata.keep import (
     MetadataOutcome,
-    another_made,
     begin_keeping,
     forget_ended,
     nothing_required_lost,
+    place_of,
     roll_back_aside,
     take_out_of_use,
     unchanged,
@@ -57,8 +57,7 @@ from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata.aside import is_aside
-from hudictl.table.metadata.place import delete_retired, delete_retired_indexes, retire_indexes
+from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import (
@@ -157,7 +156,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         wait_for_queries(run.monitor, run.options.grace_s)
 
         _enter(run, Phase.DELETE_FILES)
-        _delete_retired(run)
+        _delete_dropped(run)
         marked = _marked(run)
         blocks = write_blocks(run.session, marked)
         removals = [_still_empty(run, one) for one in run.each]
@@ -171,7 +170,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         metadata = [roll_back_aside(run.session, one.kept, {one.plan.target}, found) for one in run.each]
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
-        _delete_retired(run)
+        _delete_dropped(run)
         elapsed = elapsed_ms(started)
         results = [
             instants.rollback_result(table, removal, one.time, blocks.get(one.plan.target, ()), elapsed)
@@ -196,12 +195,11 @@ def _keeping(table: Table, one: One) -> One:
     return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.metadata_table))
 
 
-def _delete_retired(run: RollbackRun) -> None:
+def _delete_dropped(run: RollbackRun) -> None:
     """Deletes what this attempt and earlier ones have taken out of use of the metadata table. Several rollbacks that
     run together leave it in its place."""
     for one in run.each if len(run.each) == 1 else ():
-        delete_retired(run.table, one.time)
-        delete_retired_indexes(run.table, one.time)
+        delete_dropped(run.table, one.time)
 
 
 def _marked(run: RollbackRun) -> tuple[MarkedSlice, ...]:
@@ -407,7 +405,7 @@ def _hide(run: RollbackRun) -> None:
 def _hide_one(run: RollbackRun, one: One) -> None:
     plan, table = one.plan, run.table
     _retire_metadata_table(run, one)
-    if not plan.metadata_table.takes_it and retire_indexes(table, plan.indexes_lost, one.time):
+    if not plan.metadata_table.takes_it and drop_indexes(table, plan.indexes_lost, one.time):
         run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(table, [plan.removal], pending_too=plan.options.keep_backup)
@@ -454,8 +452,8 @@ def _retire_metadata_table(run: RollbackRun, one: One) -> None:
     """
     if not one.plan.metadata_table.takes_it:
         return
-    set_aside_already = one.kept is not None and is_aside(run.table, one.kept.aside)
-    if not set_aside_already and (one.kept is not None or another_made(run.table, one.time, None)):
+    place = place_of(run.table, one.time, one.kept)
+    if not place.is_aside and (one.kept is not None or place.other is not Other.NONE):
         metadata_table_can_go(_signs(run), one.plan.target, one.plan.timeline)
     if take_out_of_use(run.table, one.time, one.kept):
         run.monitor.note("took the metadata table out of use")

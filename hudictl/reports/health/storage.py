@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hudictl.formats import checksums
 from hudictl.formats.file_names import UUID_PATTERN
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, OWN, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
@@ -13,6 +13,7 @@ from hudictl.state.metadata.record import left_aside, record_path
 from hudictl.state.timeline.unfinished import RESUME
 from hudictl.state.writable import TYPE_AGAIN, wrong_type
 from hudictl.storage import entries_of, read_whole
+from hudictl.table.metadata.aside import DROPPED
 from hudictl.table.metadata.place import open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
@@ -21,7 +22,8 @@ _TEMPORARY = re.compile(rf".\.?{UUID_PATTERN}$")
 # These folders change all the time, and Hadoop never reads their files as a whole.
 _UNCHECKED = (".temp", ".heartbeat", ".hudictl")
 _SEVERAL = "hoodie.table.multiple.base.file.formats.enable"
-_RETIRED = ".metadata_"
+_LEFT = ".metadata_"
+"""Of folders of metadata tables, or of partitions of them, that Hudi's restores have dropped."""
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
@@ -80,10 +82,11 @@ def metadata_table(look: Look) -> Iterator[Finding]:
             "over its old files"
         )
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
-    for entry in table.storage.list(META):
-        if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):
-            meaning = "a leftover: a metadata table, or a partition of one, that is no longer in use; delete the folder"
-            yield Finding("metadata-table-leftover", INFO, f"{META}/{entry.name}", meaning)
+    meaning = "a leftover: a metadata table, or a partition of one, that is no longer in use; delete the folder"
+    for folder, beginning in ((META, _LEFT), (OWN, DROPPED)):
+        for entry in entries_of(table.storage, folder):
+            if entry.is_dir and entry.name.startswith(beginning) and look.silent(entry.modified_ms):
+                yield Finding("metadata-table-leftover", INFO, f"{folder}/{entry.name}", meaning)
 
 
 def metadata_aside(look: Look) -> Iterator[Finding]:
@@ -123,7 +126,7 @@ def _checked(table: Table, folder: str) -> Iterator[str]:
     yield folder
     for entry in entries_of(table.storage, folder):
         path = f"{folder}/{entry.name}"
-        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)
+        unread = entry.name in _UNCHECKED or entry.name.startswith(_LEFT)
         if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
             yield from _checked(table, path)
 

@@ -48,7 +48,7 @@ FAULTS = (
     ),
     Fault(
         "table/metadata/place.py",
-        "    if table.metadata_partitions and all(table.storage.stat(path) is None for path in _PROPERTIES):\n",
+        "    if table.metadata_partitions and all(table.storage.stat(path) is None for path in paths):\n",
         "    if False:\n",
         "a metadata table without its properties, at which writers fail, passes",
         ("reports/health/test_storage.py::test_a_metadata_table_without_its_properties_stops_writers",),
@@ -62,8 +62,8 @@ FAULTS = (
     ),
     Fault(
         STORAGE,
-        "startswith(_RETIRED) and look.silent(entry.modified_ms):",
-        "startswith(_RETIRED):",
+        "startswith(beginning) and look.silent(entry.modified_ms):",
+        "startswith(beginning):",
         "a metadata table that is just being taken out of use is told to delete",
         ("reports/health/test_storage.py::test_a_metadata_table_that_is_just_going_out_of_use_is_no_finding",),
     ),
@@ -100,15 +100,15 @@ FAULTS = (
     ),
     Fault(
         STORAGE,
-        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)\n",
+        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_LEFT)\n",
         "        unread = entry.name in _UNCHECKED\n",
         "a metadata table out of use is compared with its checksums",
         ("reports/health/test_storage.py::test_sidecars_of_what_comes_and_goes_are_not_looked_at",),
     ),
     Fault(
         STORAGE,
-        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)\n",
-        "        unread = entry.name.startswith(_RETIRED)\n",
+        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_LEFT)\n",
+        "        unread = entry.name.startswith(_LEFT)\n",
         "sidecars of markers and heartbeats, which come and go, are told",
         ("reports/health/test_storage.py::test_sidecars_of_what_comes_and_goes_are_not_looked_at",),
     ),

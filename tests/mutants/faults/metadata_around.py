@@ -125,7 +125,7 @@ FAULTS = (
     # Orphans that are listed.
     Fault(
         UNLIST,
-        "    retire_indexes(table, plan.lost, time)\n",
+        "    drop_indexes(table, plan.lost, time)\n",
         "",
         "a record index keeps the keys of deleted orphans",
         (f"{OF_UNLIST}::test_they_are_taken_out_of_the_listing_before_they_are_deleted",),

@@ -108,30 +108,16 @@ FAULTS = (
     # Out of use.
     Fault(
         KEEP,
-        "    if kept is not None:\n        forget_place(table, kept.aside)\n",
-        "",
-        "a withdrawn restore lists a metadata table that was lost and deleted, and no query can be run",
-        (f"{OWN_ROLLBACK}::test_one_that_was_lost_and_deleted_does_not_come_back",),
-    ),
-    Fault(
-        KEEP,
-        "    retired = retire_metadata_table(table, time)\n",
-        "    retired = False\n",
+        "    return drop_metadata_table(table, time)\n",
+        "    return False\n",
         "another metadata table stays in use while the files that it lists are deleted",
         (f"{TEST}::test_another_one_in_its_place_is_seen_and_gives_way",),
     ),
     Fault(
         KEEP,
-        "    return metadata_table_begun(table, time) and (kept is None or other_begun(table, kept.aside))\n",
-        "    return metadata_table_begun(table, time)\n",
-        "on an object store each restore stops at its own metadata table, for ever",
-        (f"{TEST}::test_it_is_taken_out_of_use_as_often_as_one_likes",),
-    ),
-    Fault(
-        KEEP,
-        "    return metadata_table_made(table, time) and (kept is None or other_made(table, kept.aside))\n",
-        "    return metadata_table_made(table, time)\n",
-        "on an object store each rollback stops at its own metadata table, for ever",
+        "    return look(table, kept.aside if kept is not None else keeping_none(time))\n",
+        "    return look(table, keeping_none(time))\n",
+        "on an object store each operation stops at its own metadata table, for ever",
         (f"{TEST}::test_it_is_taken_out_of_use_as_often_as_one_likes",),
     ),
     # Its own rollback.
@@ -322,8 +308,10 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "        delete_aside(table, kept.aside)\n        delete_all(table.storage, [record_path(time)])\n",
-        "        delete_all(table.storage, [record_path(time)])\n        delete_aside(table, kept.aside)\n",
+        "    delete_aside(table, kept.aside if kept is not None else keeping_none(time))\n"
+        "    delete_all(table.storage, [record_path(time)])\n",
+        "    delete_all(table.storage, [record_path(time)])\n"
+        "    delete_aside(table, kept.aside if kept is not None else keeping_none(time))\n",
         "after a death a metadata table is left on an object store that no record names",
         (f"{OWN_ROLLBACK}::test_a_death_while_it_is_forgotten_leaves_its_record",),
     ),
@@ -360,8 +348,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    if (run.kept is not None or not planned) and another_begun(run.table, run.time, run.kept):\n",
-        "    if not planned and another_begun(run.table, run.time, run.kept):\n",
+        "    looks = run.kept is not None or not planned\n",
+        "    looks = not planned\n",
         "a writer loses the metadata table that it builds beside one that is set aside",
         (NEW_ONE,),
     ),
@@ -427,8 +415,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    set_aside_already = one.kept is not None and is_aside(run.table, one.kept.aside)\n",
-        "    set_aside_already = one.kept is not None\n",
+        "    if not place.is_aside and (one.kept is not None or place.other is not Other.NONE):\n",
+        "    if one.kept is None and place.other is not Other.NONE:\n",
         "the metadata table is taken from a writer that began since the last look",
         (f"{OF_ROLLBACK}::test_version_6_one_of_a_writer_that_has_just_begun_is_not_taken_from_it",),
     ),

@@ -28,8 +28,8 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "        delete_unrecorded(table, time)\n",
-        "        pass\n",
+        "    delete_aside(table, kept.aside if kept is not None else keeping_none(time))\n",
+        "    if kept is not None:\n        delete_aside(table, kept.aside)\n",
         "a metadata table whose record is gone stays for ever",
         OF_UNRECORDED,
     ),
@@ -42,8 +42,8 @@ FAULTS = (
     ),
     Fault(
         "table/metadata/aside.py",
-        "    _delete_folders(table, aside)\n    forget_place(table, aside)\n",
-        "    _delete_folders(table, aside)\n",
+        "        drop_metadata_table(table, aside.time)\n    delete_all(table.storage, (aside.files,))\n",
+        "        drop_metadata_table(table, aside.time)\n",
         "the list of a metadata table's files stays for ever",
         OF_UNRECORDED,
     ),

@@ -103,8 +103,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("        _prepare(session, plan, time)\n        retire_metadata_table(table, time)\n"),
-        ("        retire_metadata_table(table, time)\n        _prepare(session, plan, time)\n"),
+        ("        _prepare(session, plan, time)\n        drop_metadata_table(table, time)\n"),
+        ("        drop_metadata_table(table, time)\n        _prepare(session, plan, time)\n"),
         "readers see rows of orphans for a moment",
         ("ops/clean_up/test_orphans_second_looks.py",),
     ),
@@ -117,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "begun = plan.metadata_table.mode is Mode.NONE or metadata_table_begun(table, time)",
-        "begun = plan.metadata_table.mode is Mode.NONE",
+        "wrong = other is Other.BEGUN or (other is Other.MADE and ",
+        "wrong = (other is Other.MADE and ",
         "a metadata table that is being made is taken away from its writer",
         ("ops/clean_up/test_orphans_metadata_table.py",),
     ),

@@ -5,7 +5,7 @@ from tests.mutants.fault import Fault
 OPS = "ops/clean_up/orphans.py"
 UNLIST = "ops/metadata/unlist.py"
 TIMELINE = "ops/guards/timeline.py"
-RETIRED = "ops/metadata/retired.py"
+KEEP = "ops/metadata/keep.py"
 OF_LEFT = ("ops/clean_up/test_orphans_left.py",)
 
 FAULTS = (
@@ -191,7 +191,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("        _prepare(session, plan, time)\n        retire_metadata_table(table, time)\n"),
+        ("        _prepare(session, plan, time)\n        drop_metadata_table(table, time)\n"),
         "        _prepare(session, plan, time)\n",
         "files go while the metadata table lists them",
         ("ops/clean_up/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
@@ -210,9 +210,9 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    delete_retired(table, time)\n",
+        "    delete_dropped(table, time)\n",
         "",
-        "the retired metadata table stays",
+        "the dropped metadata table stays",
         ("ops/clean_up/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
     ),
     Fault(
@@ -350,14 +350,14 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))\n",
-        "        wrong = metadata_table_begun(table, time)\n",
+        "        wrong = other is Other.BEGUN or bool(listed(_listing(session), files))\n",
+        "        wrong = other is Other.BEGUN\n",
         "a kept metadata table that lists a deleted file by now is not told",
         ("ops/clean_up/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
-        "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))\n",
+        "        wrong = other is Other.BEGUN or bool(listed(_listing(session), files))\n",
         "        wrong = bool(listed(_listing(session), files))\n",
         "a metadata table that is being made beside the deletion is not told",
         ("ops/clean_up/test_orphans_kept_metadata_table.py",),
@@ -371,7 +371,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "        delete_left(table, plan.unfinished)\n",
+        "        forget_ended(table, plan.unfinished)\n",
         "        pass\n",
         "what a deletion that died has put aside stays for ever",
         OF_LEFT,
@@ -384,17 +384,10 @@ FAULTS = (
         OF_LEFT,
     ),
     Fault(
-        RETIRED,
+        KEEP,
         "found.operation == kind.value)",
         "found)",
         "what another operation has put aside is deleted",
         ("ops/metadata/test_drop.py",),
-    ),
-    Fault(
-        RETIRED,
-        "        forget_retired(table, time)\n",
-        "        pass\n",
-        "the record of a metadata table that a writer has built upon stays, and each rerun finds work to do",
-        ("ops/metadata/test_drop.py", "ops/clean_up/test_orphans_left.py"),
     ),
 )

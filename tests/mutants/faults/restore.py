@@ -172,21 +172,21 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("    _retire_metadata_table(run)\n    delete_retired(run.table, run.time)\n    if not"),
-        ("    delete_retired(run.table, run.time)\n    if not"),
+        ("    _retire_metadata_table(run)\n    delete_dropped(run.table, run.time)\n    if not"),
+        ("    delete_dropped(run.table, run.time)\n    if not"),
         "a metadata table that came back at the end stays",
         ("ops/restore/test_second_looks.py",),
     ),
     Fault(
         EXECUTE,
-        ("    _retire_metadata_table(run)\n    delete_retired(run.table, run.time)\n    if not"),
+        ("    _retire_metadata_table(run)\n    delete_dropped(run.table, run.time)\n    if not"),
         ("    _retire_metadata_table(run)\n    if not"),
         "what was taken out of use at the end stays for ever",
         ("ops/restore/test_second_looks.py",),
     ),
     Fault(
         EXECUTE,
-        "    if (run.kept is not None or not planned) and another_begun(run.table, run.time, run.kept):\n",
+        "    if looks and place_of(run.table, run.time, run.kept).other is Other.BEGUN:\n",
         "    if False:\n",
         "a metadata table that is being made is taken from its writer",
         ("ops/restore/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
@@ -253,14 +253,14 @@ FAULTS = (
             "        wait_for_queries(run.monitor, run.plan.options.grace_s)\n"
             "\n"
             "        _enter(run, Phase.DELETE_FILES)\n"
-            "        delete_retired(run.table, run.time)\n"
+            "        delete_dropped(run.table, run.time)\n"
             "        blocks = write_blocks(run.session, run.plan.marked)\n"
             "        run.held.check()\n"
             "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
         ),
         (
             "        _enter(run, Phase.DELETE_FILES)\n"
-            "        delete_retired(run.table, run.time)\n"
+            "        delete_dropped(run.table, run.time)\n"
             "        blocks = write_blocks(run.session, run.plan.marked)\n"
             "        run.held.check()\n"
             "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"

@@ -4,7 +4,7 @@ from tests.mutants.fault import Fault
 
 LOCAL = "storage/local.py"
 BASE = "storage/base.py"
-METADATA_TABLE = "table/metadata/place.py"
+METADATA_TABLE = "table/metadata/aside.py"
 METADATA_RECORD = "state/metadata/record.py"
 WORKERS = "workers.py"
 MARKERS = "table/writers/markers.py"
@@ -165,7 +165,7 @@ FAULTS = (
         'if not inside(path).startswith(f"{METADATA_TABLE}/")]',
         "if False]",
         "a record of a dropped metadata table names any file, and it is deleted",
-        ("table/metadata/test_place.py::test_a_damaged_record_of_what_is_out_of_use",),
+        ("table/metadata/test_dropped.py::test_a_damaged_record_of_what_is_out_of_use",),
     ),
     Fault(
         METADATA_RECORD,

@@ -106,7 +106,7 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "        delete_retired(table, plan.restore)\n",
+        "        delete_dropped(table, plan.restore)\n",
         "",
         "the metadata table that was taken out of use stays for ever",
         ("ops/restore/test_withdraw.py::test_what_it_has_put_aside_goes",),

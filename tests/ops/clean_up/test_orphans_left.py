@@ -5,7 +5,7 @@ import pytest
 from hudictl.errors import StorageFailed
 from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, plan_orphan_deletion
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.place import retired_times
+from hudictl.table.metadata.aside import times_dropped
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, session, tree
 from tests.state.orphans.test_find import between_commits, delete, listed_orphan
@@ -39,15 +39,15 @@ def test_a_rerun_deletes_it(
     path = listed_orphan(copy, between_commits(copy))
     with pytest.raises(StorageFailed, match="dies here"):
         delete(copy, At(step, dies), metadata=metadata)
-    left = retired_times(copy.table)
+    left = times_dropped(copy.table)
     plan = planned(copy)
     assert (set(plan.unfinished), len(plan.orphans)) == (left, 1 if step == "delete files" else 0)
     before = {name: body for name, body in tree(copy.path).items() if "metadata_" not in name}
 
     done = delete(copy)
     assert (done.files_deleted, (copy.path / path).exists()) == (len(plan.orphans), False)
-    assert retired_times(copy.table) == frozenset()
-    assert not list(copy.meta.glob(".metadata_*"))
+    assert times_dropped(copy.table) == set()
+    assert not list((copy.meta / ".hudictl").glob("dropped-*"))
     assert planned(copy).nothing_to_do
     kept = tree(copy.path)
     assert [name for name in before if name not in kept and not name.startswith(".hoodie/") and name != path] == []
@@ -57,8 +57,8 @@ def test_a_rerun_deletes_it(
 def test_folders_with_such_a_name_are_left(unpack: Unpack, version: str) -> None:
     """No record says that a deletion of orphans has left them: they may be of another operation, or of Hudi."""
     copy = unpack(version, "cow_record_index")
-    folder = copy.meta / f".metadata_record_index_{between_commits(copy)}"
-    folder.mkdir()
+    folder = copy.meta / f".hudictl/dropped-metadata-{between_commits(copy)}-record_index"
+    folder.mkdir(parents=True)
     assert planned(copy).nothing_to_do
     delete(copy)
     assert folder.exists()

@@ -70,7 +70,7 @@ def test_what_the_metadata_table_keeps_from_readers_goes_before_it(
         there.append(path in copy.data())
         return real(*given)
 
-    replace_function(monkeypatch, "hudictl.ops.clean_up.orphans.retire_metadata_table", retire)
+    replace_function(monkeypatch, "hudictl.ops.clean_up.orphans.drop_metadata_table", retire)
     delete(copy, metadata="delete")
     assert not any(there)
     assert there

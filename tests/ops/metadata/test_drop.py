@@ -47,7 +47,7 @@ def left(copy: Copy) -> set[str]:
     """What there is of a metadata table, dropped or not."""
     own = copy.path / OWN
     return {path.name for path in copy.meta.iterdir() if "metadata" in path.name} | {
-        path.name for path in own.glob("retired-*")
+        path.name for path in own.glob("dropped-*")
     }
 
 
@@ -257,7 +257,7 @@ def test_what_a_drop_that_died_has_left_goes_with_the_next(
     hudis = put(copy.meta / ".metadata_20200101000000000/kept")
     savepoint(copy)
     (other,) = operation_instants(copy.table.storage)
-    put(copy.meta / f".metadata_{other}/kept")
+    put(copy.path / OWN / f"dropped-metadata-{other}/kept")
 
     def dies() -> None:
         raise StorageFailed("the process dies here")
@@ -269,7 +269,7 @@ def test_what_a_drop_that_died_has_left_goes_with_the_next(
     if moves:
         assert (plan.whole, plan.partitions, len(plan.unfinished)) == (False, (), 1)
     drop_metadata(session(copy.table), plan)
-    assert left(copy) == {hudis.parent.name, f".metadata_{other}"} | ({"metadata"} if names else set())
+    assert left(copy) == {hudis.parent.name, f"dropped-metadata-{other}"} | ({"metadata"} if names else set())
     assert hudis.exists()
     assert planned(copy, *names).nothing_to_do
 

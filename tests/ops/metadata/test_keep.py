@@ -13,10 +13,9 @@ from hudictl.formats.layouts import METADATA_PROPERTIES
 from hudictl.ops.metadata import keep as module
 from hudictl.ops.metadata.keep import (
     MetadataOutcome,
-    another_begun,
-    another_made,
     begin_keeping,
     forget_kept,
+    place_of,
     put_back_unchanged,
     roll_back_aside,
     take_out_of_use,
@@ -29,10 +28,9 @@ from hudictl.state.metadata.treatment import NO_METADATA_TABLE, dropped, metadat
 from hudictl.storage.local import LocalStorage
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.sweep import Sweep, sweep
-from hudictl.table.metadata.aside import is_aside, table_aside
+from hudictl.table.metadata.aside import Other, delete_dropped, look, table_aside
 from hudictl.table.metadata.listing import read_listing
 from hudictl.table.metadata.place import (
-    delete_retired,
     metadata_table_in_use,
     open_metadata_table,
 )
@@ -162,20 +160,20 @@ def test_it_is_taken_out_of_use_as_often_as_one_likes(unpack: Unpack, store: str
     kept = kept_of(copy)
     for _ in range(2):
         assert take_out_of_use(copy.table, R, kept) is False
-        assert is_aside(copy.table, kept.aside)
+        assert look(copy.table, kept.aside).is_aside
         assert copy.table.metadata_partitions == ()
-        assert (another_begun(copy.table, R, kept), another_made(copy.table, R, kept)) == (False, False)
+        assert place_of(copy.table, R, kept).other is Other.NONE
 
 
 @SHORT
 def test_without_a_record_it_is_deleted(unpack: Unpack, store: str, version: str) -> None:
     copy = unpack(version, "cow_part")
     assert take_out_of_use(copy.table, R, None) is True
-    delete_retired(copy.table, R)
+    delete_dropped(copy.table, R)
     assert not metadata_table_in_use(copy.table)
-    assert (another_begun(copy.table, R, None), another_made(copy.table, R, None)) == (False, False)
+    assert place_of(copy.table, R, None).other is Other.NONE
     begin(copy)
-    assert (another_begun(copy.table, R, None), another_made(copy.table, R, None)) == (True, True)
+    assert place_of(copy.table, R, None).other is Other.BEGUN
 
 
 @SHORT
@@ -184,12 +182,12 @@ def test_another_one_in_its_place_is_seen_and_gives_way(unpack: Unpack, store: s
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     begin(copy)
-    assert (another_begun(copy.table, R, kept), another_made(copy.table, R, kept)) == (True, True)
+    assert place_of(copy.table, R, kept).other is Other.BEGUN
     make_anew(copy)
-    assert (another_begun(copy.table, R, kept), another_made(copy.table, R, kept)) == (False, True)
+    assert place_of(copy.table, R, kept).other is Other.MADE
     take_out_of_use(copy.table, R, kept)
-    assert not another_made(copy.table, R, kept)
-    assert is_aside(copy.table, kept.aside) is (store == "moves folders")
+    assert place_of(copy.table, R, kept).other is Other.NONE
+    assert look(copy.table, kept.aside).is_aside is (store == "moves folders")
 
 
 # Rolled back, and in use again.
@@ -208,7 +206,7 @@ def test_it_is_rolled_back_where_it_is_set_aside(unpack: Unpack, store: str, ver
         outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
         assert outcome == MetadataOutcome(kept.plan.kept)
         assert outcome.indexes == tuple(sorted(set(used) - {"files"}))
-        assert is_aside(copy.table, kept.aside)
+        assert look(copy.table, kept.aside).is_aside
         assert copy.table.metadata_partitions == ()
     for _ in range(2):
         assert use_again(copy.table, kept, outcome) == outcome

@@ -24,9 +24,9 @@ from hudictl.state.metadata.undo import PartitionFate
 from hudictl.storage.local import LocalStorage
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.sweep import sweep
-from hudictl.table.metadata.aside import table_aside
+from hudictl.table.metadata.aside import delete_dropped, table_aside
 from hudictl.table.metadata.listing import Listing, read_listing
-from hudictl.table.metadata.place import PARTITION_KEYS, delete_retired
+from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
@@ -229,7 +229,7 @@ def test_one_that_was_lost_and_deleted_does_not_come_back(
     take_out_of_use(copy.table, R, kept)
     make_anew(copy)
     take_out_of_use(copy.table, R, kept)
-    assert delete_retired(copy.table, R)
+    assert delete_dropped(copy.table, R)
     assert not put_back_unchanged(copy.table, kept)
     assert (copy.table.metadata_partitions, (copy.meta / "metadata").exists()) == ((), False)
 

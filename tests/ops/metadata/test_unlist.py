@@ -185,7 +185,7 @@ def test_they_are_taken_out_of_the_listing_before_they_are_deleted(
     # What may hold their keys is gone, folder and all.
     kept = {entry.name for entry in (copy.meta / "metadata").iterdir()} - {".hoodie"}
     assert kept == set(copy.table.metadata_partitions) <= set(OF_FILES)
-    assert list(copy.meta.glob(".metadata_*")) == []
+    assert list((copy.meta / ".hudictl").glob("dropped-*")) == []
 
 
 @SHORT
@@ -228,7 +228,7 @@ def test_twice_is_as_once(unpack: Unpack, version: str) -> None:
 
 @SHORT
 @STORES
-@pytest.mark.parametrize("work", ["retire_indexes", "write_logs", "completion_now", "write_listing"])
+@pytest.mark.parametrize("work", ["drop_indexes", "write_logs", "completion_now", "write_listing"])
 def test_a_death_in_the_middle_is_made_good_by_the_next_run(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, work: str, moves: bool
 ) -> None:
@@ -257,7 +257,7 @@ def test_a_death_in_the_middle_is_made_good_by_the_next_run(
     assert metadata is not None
     assert [str(entry) for entry in load_timeline(metadata).writes() if entry.pending] == []
     # The folders of dropped indexes are left, as after a dead `metadata drop`: nobody reads them; `check` names them.
-    left = {f".hoodie/{entry.name}" for entry in copy.meta.glob(".metadata_*")}
+    left = {f".hoodie/.hudictl/{entry.name}" for entry in (copy.meta / ".hudictl").glob("dropped-*")}
     found = check_table(copy.table, ENGINE, 0).findings
     assert {row.subject for row in found if row.finding == "metadata-table-leftover"} == left
     assert bool(left) <= moves

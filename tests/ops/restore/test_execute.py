@@ -204,7 +204,7 @@ def test_the_metadata_table_goes_in_one_step_after_the_properties(
             restore(copy, target, options=RestoreOptions(metadata="delete"))
     assert len(seen) == 1
     finish(copy, target, "delete")
-    assert not list(copy.meta.glob(".metadata_*"))
+    assert not list((copy.meta / ".hudictl").glob("dropped-*"))
 
 
 @pytest.mark.parametrize("metadata", ["keep", "delete"])

@@ -93,7 +93,7 @@ def assert_back(copy: Copy, first: list[str], removed: tuple[str, ...], *, kept:
     else:
         assert not metadata_table_in_use(copy.table)
         assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
-    assert list((copy.path / OWN).glob("retired-*")) == []
+    assert list((copy.path / OWN).glob("dropped-*")) == []
     assert list((copy.path / OWN).glob("*metadata-*")) == []
 
 

@@ -135,7 +135,7 @@ def test_nothing_is_left_of_it_when_it_is_published(
         assert list((copy.meta / ".heartbeat").glob("[0-9]*")) == []
         assert copy.savepoints == []
         assert not (copy.meta / ".rollback_backup").exists()
-        assert not list(copy.meta.glob(".metadata_*"))
+        assert not list((copy.meta / ".hudictl").glob("dropped-*"))
 
     run(copy, copy.commits[0], {"complete_restore": look}, monkeypatch)
 

@@ -308,7 +308,7 @@ def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_ste
     done = restore(copy, target, Look(), TO_INSTANT)
     after = {"_unpublish": "delete files", "verify_data": "remove instants"}
     assert not used.get(after.get(work, ""), False)
-    assert not list(copy.meta.glob(".metadata_*"))
+    assert not list((copy.meta / ".hudictl").glob("dropped-*"))
     assert_kept(copy, FIRST_BUILD, done.instants)
 
 

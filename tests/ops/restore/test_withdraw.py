@@ -364,11 +364,11 @@ def test_what_it_has_put_aside_goes(unpack: Unpack, version: str) -> None:
     """The metadata table that was taken out of use, and a result that was kept."""
     copy = unpack(version, "cow_part")
     die(copy, copy.commits[0], "un-publish instants", replace(OPTIONS, metadata="delete"))
-    assert list(copy.meta.glob(".metadata_*"))
+    assert list((copy.meta / ".hudictl").glob("dropped-*"))
     (request,) = copy.having("restore.requested")
     kept = put(copy.meta / ".hudictl" / f"restore-{request.partition('.')[0]}", b"{}")
     assert withdraw(copy).metadata_table == "deleted"
-    assert list(copy.meta.glob(".metadata_*")) == []
+    assert list((copy.meta / ".hudictl").glob("dropped-*")) == []
     assert not kept.exists()
 
 

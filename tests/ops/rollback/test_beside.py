@@ -15,7 +15,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.session import Silent
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.place import retire_metadata_table
+from hudictl.table.metadata.aside import drop_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from tests import records, support
@@ -355,7 +355,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
 
 def empty_log(copy: Copy) -> str:
     """A log without a byte on another instant's slice; the table has no metadata table, which keeps writers apart."""
-    retire_metadata_table(copy.table, LATER)
+    drop_metadata_table(copy.table, LATER)
     return empty_log_beside_metadata_table(copy)
 
 

@@ -13,7 +13,8 @@ from hudictl.ops.rollback import execute
 from hudictl.render.plans import rollback_lines
 from hudictl.reports.health.check import check_table
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.place import open_metadata_table, retire_indexes
+from hudictl.table.metadata.aside import drop_indexes
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -33,7 +34,7 @@ def table(version: str, tmp_path: Path) -> Copy:
 
 def folders(copy: Copy) -> set[str]:
     """The partitions of the metadata table, and what was taken out of use."""
-    found = [*(copy.meta / "metadata").iterdir(), *copy.meta.glob(".metadata_*")]
+    found = [*(copy.meta / "metadata").iterdir(), *(copy.meta / ".hudictl").glob("dropped-*")]
     return {path.name for path in found if path.is_dir() and path.name != ".hoodie"}
 
 
@@ -83,7 +84,7 @@ def test_they_go_before_readers_lose_the_instant(table: Copy) -> None:
 
 
 @VERSIONS
-@pytest.mark.parametrize("function", ["delete_retired_indexes", "roll_back_metadata", "back_up_instants"])
+@pytest.mark.parametrize("function", ["delete_dropped", "roll_back_metadata", "back_up_instants"])
 def test_a_rollback_that_dies_drops_them_when_it_is_run_again(
     table: Copy, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,8 +110,8 @@ def test_on_a_store_without_renames(table: Copy, monkeypatch: pytest.MonkeyPatch
 @VERSIONS
 def test_one_that_is_half_deleted_goes_although_it_is_not_listed(table: Copy) -> None:
     target = newest(table)
-    retire_indexes(table.table, LATER[:1], "x")
-    shutil.move(table.meta / f".metadata_{LATER[0]}_x", table.meta / "metadata" / LATER[0])
+    drop_indexes(table.table, LATER[:1], "1")
+    shutil.move(table.meta / f".hudictl/dropped-metadata-1-{LATER[0]}", table.meta / "metadata" / LATER[0])
     assert rollback_of(table, target).indexes_lost == LATER
     roll_back(table, target)
     assert_dropped(table)
@@ -150,7 +151,7 @@ def test_check_finds_those_that_a_rollback_has_kept(
     """As Hudi's own rollback leaves them, of which there is no record, and hudictl's did."""
     assert holding(table) == set()
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "retire_indexes", lambda *_: False)
+        patch.setattr(execute, "drop_indexes", lambda *_: False)
         roll_back(table, newest(table))
     if recorded:
         for plan in table.timeline.glob("*.indexing*"):
@@ -164,7 +165,7 @@ def test_check_finds_those_that_a_rollback_has_kept(
 def test_what_is_not_proved_is_no_finding(table: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any record the instant may have been pending when the indexes were built."""
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "retire_indexes", lambda *_: False)
+        patch.setattr(execute, "drop_indexes", lambda *_: False)
         roll_back(table, newest(table))
     for plan in table.timeline.glob("*.indexing*"):
         plan.unlink()

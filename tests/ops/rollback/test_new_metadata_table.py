@@ -8,7 +8,8 @@ import pytest
 from hudictl.errors import Conflict
 from hudictl.ops.rollback import execute
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.place import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -48,8 +49,8 @@ def test_one_that_died_at_its_own_properties(unpack: Unpack, version: str) -> No
 
 def without_metadata_table(unpack: Unpack, version: str, name: str) -> Copy:
     copy = unpack(version, name)
-    retire_metadata_table(copy.table, LATER)
-    delete_retired(copy.table, LATER)
+    drop_metadata_table(copy.table, LATER)
+    delete_dropped(copy.table, LATER)
     assert not (copy.meta / "metadata").exists()
     return copy
 
@@ -177,7 +178,7 @@ def test_what_this_rollback_took_out_of_use_is_no_others(unpack: Unpack, version
     died(copy, target, step, DELETING)
     finish(copy, target)
     assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
-    assert list((copy.path / OWN).glob("retired-*")) == []
+    assert list((copy.path / OWN).glob("dropped-*")) == []
 
 
 # The claim.

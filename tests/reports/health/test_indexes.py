@@ -40,7 +40,7 @@ def kept(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple
     target = newest(copy)
     bodies = {path.name: path.read_bytes() for path in copy.timeline.glob(f"{target}[._]*")}
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "retire_indexes", lambda *_: False)
+        patch.setattr(execute, "drop_indexes", lambda *_: False)
         roll_back(copy, target)
     assert holding(copy) == HELD
     for name, body in bodies.items():

@@ -180,14 +180,15 @@ def test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way(unpack: Unp
     assert brief(one(copy)) == ("metadata-table-unlisted", WARNING, ".hoodie/metadata")
 
 
-def test_a_metadata_table_that_is_just_going_out_of_use_is_no_finding(unpack: Unpack) -> None:
-    """Its restore deletes it by itself."""
+@pytest.mark.parametrize("name", [".metadata_20261121040000000", ".hudictl/dropped-metadata-20261121040000000"])
+def test_a_metadata_table_that_is_just_going_out_of_use_is_no_finding(unpack: Unpack, name: str) -> None:
+    """Its restore deletes it by itself: Hudi's, or hudictl's."""
     copy = unpack("v9", "cow_flat_nomdt")
-    folder = copy.meta / ".metadata_20261121040000000"
+    folder = copy.meta / name
     put(folder / "files/x")
     assert check(copy) == []
     os.utime(folder, (LONG_AGO, LONG_AGO))
-    assert brief(one(copy)) == ("metadata-table-leftover", INFO, ".hoodie/.metadata_20261121040000000")
+    assert brief(one(copy)) == ("metadata-table-leftover", INFO, f".hoodie/{name}")
 
 
 # Temporary files, checksums.

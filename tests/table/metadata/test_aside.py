@@ -13,16 +13,19 @@ from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.aside import (
     Aside,
+    Other,
+    Own,
+    Place,
     delete_aside,
-    is_aside,
-    other_begun,
-    other_made,
+    delete_dropped,
+    keeping_none,
+    look,
     put_back,
     set_aside,
     table_aside,
 )
 from hudictl.table.metadata.listing import read_listing
-from hudictl.table.metadata.place import delete_retired, open_metadata_table
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, open_table
 from tests import support
@@ -69,6 +72,8 @@ def use_anew(table: Table) -> None:
     update_properties(table.storage, {LISTED: "files"})
 
 
+MOVING = pytest.mark.parametrize("store", [MOVES], indirect=True)
+STAYING = pytest.mark.parametrize("store", [STAYS], indirect=True)
 OTHERS = pytest.mark.parametrize("act", [begin, make_anew, use_anew])
 
 
@@ -83,6 +88,14 @@ def own(table: Table) -> list[str]:
     return sorted(path.name for path in (base_of(table) / OWN).glob("*metadata*"))
 
 
+def other(table: Table) -> Other:
+    return look(table, ASIDE).other
+
+
+def is_aside(table: Table) -> bool:
+    return look(table, ASIDE).is_aside
+
+
 def in_use(table: Table) -> bool:
     return bool(read_properties(table.storage).get(LISTED))
 
@@ -91,13 +104,12 @@ def test_set_aside_and_put_back(small: Small, store: str) -> None:
     """Each of the two as often as one likes; nothing is left, and every file is as it was."""
     table = with_metadata(small)
     before = content(table)
-    assert not is_aside(table, ASIDE)
+    assert not is_aside(table)
     for _ in range(2):
         assert set_aside(table, ASIDE)
-        assert is_aside(table, ASIDE)
+        assert is_aside(table)
         assert not in_use(table)
-        assert not other_begun(table, ASIDE)
-        assert not other_made(table, ASIDE)
+        assert look(table, ASIDE) == Place(Own.MOVED if store == MOVES else Own.STAYED, Other.NONE)
         assert open_metadata_table(table) is None
         assert own(table) == [f"metadata-{R}" if store == MOVES else f"metadata-{R}-files.json"]
     for _ in range(2):
@@ -106,7 +118,7 @@ def test_set_aside_and_put_back(small: Small, store: str) -> None:
         assert own(table) == []
         # It is there, but readers do not use it before it is listed.
         assert not in_use(table)
-        assert not is_aside(table, ASIDE)
+        assert look(table, ASIDE) == Place(Own.IN_USE, Other.NONE)
     assert set_aside(table, ASIDE)
 
 
@@ -135,7 +147,7 @@ def test_where_it_cannot_be_moved_its_files_are_recorded_before_its_properties_g
     seen: list[bool] = []
 
     def look(real: Callable[..., object], *given: object) -> object:
-        seen.append((base_of(table) / ASIDE.record).exists() and not in_use(table))
+        seen.append((base_of(table) / ASIDE.files).exists() and not in_use(table))
         return real(*given)
 
     replace_function(monkeypatch, "hudictl.table.metadata.aside.delete_all", look)
@@ -170,9 +182,8 @@ def test_another_one_that_comes_is_seen(small: Small, act: Act) -> None:
     table = with_metadata(small)
     set_aside(table, ASIDE)
     act(table)
-    assert not is_aside(table, ASIDE)
-    assert other_begun(table, ASIDE) is (act is begin)
-    assert other_made(table, ASIDE)
+    assert not is_aside(table)
+    assert other(table) is (Other.BEGUN if act is begin else Other.MADE)
 
 
 def test_partitions_that_are_listed_again_are_seen(small: Small) -> None:
@@ -180,10 +191,10 @@ def test_partitions_that_are_listed_again_are_seen(small: Small) -> None:
     table = with_metadata(small)
     set_aside(table, ASIDE)
     update_properties(table.storage, {LISTED: "files"})
-    assert other_made(table, ASIDE)
+    assert other(table) is Other.MADE
     assert set_aside(table, ASIDE)
     assert not in_use(table)
-    assert not other_made(table, ASIDE)
+    assert other(table) is Other.NONE
 
 
 @OTHERS
@@ -197,12 +208,12 @@ def test_another_one_is_deleted_where_the_first_is_set_aside_again(small: Small,
     assert not in_use(table)
     if store == MOVES:
         assert not (base_of(table) / METADATA_TABLE).exists()
-        assert is_aside(table, ASIDE)
+        assert is_aside(table)
         assert put_back(table, ASIDE)
         assert content(table) == before
     else:
         assert not put_back(table, ASIDE)
-    assert [name for name in own(table) if name.startswith("other-")] == []
+    assert [name for name in own(table) if name.startswith("dropped-")] == []
 
 
 @OTHERS
@@ -215,12 +226,9 @@ def test_nothing_is_put_in_the_place_of_another_one(small: Small, act: Act) -> N
     assert content(table) == before
 
 
-def test_another_one_that_is_made_at_the_last_moment_stays(
-    small: Small, store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@STAYING
+def test_another_one_that_is_made_at_the_last_moment_stays(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the look at its place, and before the properties are written: these are created, never replaced."""
-    if store == MOVES:
-        pytest.skip("a folder is not moved onto another: tests/storage")
     table = with_metadata(small)
     set_aside(table, ASIDE)
     real = LocalStorage.create
@@ -241,7 +249,7 @@ def test_one_that_was_put_back_and_then_replaced_is_lost(small: Small, act: Act)
     put_back(table, ASIDE)
     shutil.rmtree(base_of(table) / METADATA_TABLE)
     act(table)
-    assert other_made(table, ASIDE)
+    assert look(table, ASIDE) == Place(Own.LOST, Other.BEGUN if act is begin else Other.MADE)
     assert not set_aside(table, ASIDE)
     assert not put_back(table, ASIDE)
     assert not in_use(table)
@@ -252,7 +260,7 @@ def test_where_it_was_deleted_nothing_is_set_aside(small: Small) -> None:
     shutil.rmtree(base_of(table) / METADATA_TABLE)
     assert not set_aside(table, ASIDE)
     assert not in_use(table)
-    assert (own(table), other_begun(table, ASIDE), other_made(table, ASIDE)) == ([], False, False)
+    assert (own(table), look(table, ASIDE)) == ([], Place(Own.LOST, Other.NONE))
 
 
 def test_one_that_another_process_has_made_since_is_not_set_aside(small: Small) -> None:
@@ -276,7 +284,7 @@ def test_hudictls_own_delta_commit_is_no_strangers(small: Small, name: str) -> N
     set_aside(table, ASIDE)
     aside = table_aside(table, ASIDE)
     put(aside, name, b"log")
-    assert is_aside(table, ASIDE)
+    assert is_aside(table)
     assert put_back(table, ASIDE)
     assert (base_of(table) / METADATA_TABLE / name).read_bytes() == b"log"
 
@@ -285,14 +293,14 @@ def test_a_file_of_it_that_has_changed_is_a_strangers(small: Small, store: str) 
     table = with_metadata(small)
     set_aside(table, ASIDE)
     put(table_aside(table, ASIDE), "files/f", b"changed by another")
-    assert is_aside(table, ASIDE) is (store == MOVES)
+    assert is_aside(table) is (store == MOVES)
 
 
 def test_files_of_it_that_are_deleted_are_no_strangers(small: Small) -> None:
     table = with_metadata(small)
     set_aside(table, ASIDE)
     (base_of(table_aside(table, ASIDE)) / "files/f").unlink()
-    assert is_aside(table, ASIDE)
+    assert is_aside(table)
     assert put_back(table, ASIDE)
 
 
@@ -316,10 +324,10 @@ def test_a_damaged_record_of_its_files_is_told(small: Small, store: str) -> None
     table = with_metadata(small)
     set_aside(table, ASIDE)
     if store == STAYS:
-        put(table, ASIDE.record, b"{")
+        put(table, ASIDE.files, b"{")
         with pytest.raises(Unreadable, match="is damaged") as caught:
             put_back(table, ASIDE)
-        assert (caught.value.exit_code, caught.value.fields["file"]) == (14, ASIDE.record)
+        assert (caught.value.exit_code, caught.value.fields["file"]) == (14, ASIDE.files)
 
 
 @pytest.mark.parametrize("state", ["set aside", "put back", "never there", "another one is there", "half deleted"])
@@ -351,11 +359,8 @@ def test_the_beginning_of_another_one_is_not_deleted_with_it(small: Small) -> No
     assert own(table) == []
 
 
-def test_a_death_while_another_one_is_deleted_is_made_good(
-    small: Small, store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if store == STAYS:
-        return
+@MOVING
+def test_a_death_while_another_one_is_deleted_is_made_good(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     table = with_metadata(small)
     set_aside(table, ASIDE)
     make_anew(table)
@@ -367,8 +372,8 @@ def test_a_death_while_another_one_is_deleted_is_made_good(
         patch.setattr(LocalStorage, "delete_folder", dies)
         with pytest.raises(StorageFailed):
             set_aside(table, ASIDE)
-    assert own(table) == [f"metadata-{R}", f"other-metadata-{R}"]
-    assert is_aside(table, ASIDE)
+    assert own(table) == [f"dropped-metadata-{R}", f"metadata-{R}"]
+    assert is_aside(table)
     make_anew(table)
     assert set_aside(table, ASIDE)
     assert own(table) == [f"metadata-{R}"]
@@ -384,23 +389,22 @@ def die_behind(patch: pytest.MonkeyPatch, work: str) -> None:
     replace_function(patch, f"hudictl.table.metadata.aside.{work}", dies)
 
 
+@STAYING
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_death_while_it_is_put_back_is_made_good(
-    small: Small, store: str, monkeypatch: pytest.MonkeyPatch, recorded: bool
+    small: Small, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:
     """Its properties are written before the record goes; with both of them it is in use, and it is not deleted."""
-    if store == MOVES:
-        return
     table = with_metadata(small)
     before = content(table)
     set_aside(table, ASIDE)
-    record = (base_of(table) / ASIDE.record).read_bytes()
+    record = (base_of(table) / ASIDE.files).read_bytes()
     with monkeypatch.context() as patch:
         die_behind(patch, "delete_all")
         with pytest.raises(StorageFailed):
             put_back(table, ASIDE)
     if recorded:
-        put(table, ASIDE.record, record)
+        put(table, ASIDE.files, record)
     assert put_back(table, ASIDE)
     delete_aside(table, ASIDE)
     assert content(table) == before
@@ -419,10 +423,10 @@ def test_one_that_is_half_deleted_is_lost(small: Small, store: str, monkeypatch:
     with monkeypatch.context() as patch:
         patch.setattr(LocalStorage, "delete_folder", dies)
         if store == STAYS:
-            die_behind(patch, "retire_metadata_table")
+            die_behind(patch, "drop_metadata_table")
         with pytest.raises(StorageFailed):
             delete_aside(table, ASIDE)
-    assert not is_aside(table, ASIDE)
+    assert not is_aside(table)
     assert not put_back(table, ASIDE)
     assert not set_aside(table, ASIDE)
     for _ in range(2):
@@ -431,21 +435,31 @@ def test_one_that_is_half_deleted_is_lost(small: Small, store: str, monkeypatch:
         assert not (base_of(table) / METADATA_TABLE).exists()
 
 
+@STAYING
+@pytest.mark.parametrize("work", ["drop_metadata_table", "delete_all"])
 def test_what_a_dead_process_leaves_of_it_in_its_place_is_the_operations(
-    small: Small, store: str, monkeypatch: pytest.MonkeyPatch
+    small: Small, monkeypatch: pytest.MonkeyPatch, work: str
 ) -> None:
     """The operation deletes all that it has dropped, whether it remembers the metadata table or not."""
-    if store == MOVES:
-        return
     table = with_metadata(small)
     set_aside(table, ASIDE)
     with monkeypatch.context() as patch:
-        die_behind(patch, "forget_place")
+        die_behind(patch, work)
         with pytest.raises(StorageFailed):
             delete_aside(table, ASIDE)
-    assert own(table) == []
-    assert delete_retired(table, R)
+    assert look(table, ASIDE).own is Own.LOST
+    assert delete_dropped(table, R)
     assert not (base_of(table) / METADATA_TABLE).exists()
+    assert own(table) == []
+
+
+def test_one_whose_record_is_gone_is_deleted_where_it_was_moved(small: Small, store: str) -> None:
+    """What is in its place is not touched: nothing shows whose it is."""
+    table = with_metadata(small)
+    set_aside(table, ASIDE)
+    delete_aside(table, keeping_none(R))
+    assert own(table) == []
+    assert (base_of(table) / METADATA_TABLE / "files/f").exists() is (store == STAYS)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -461,18 +475,17 @@ def test_the_listing_is_read_where_it_is_set_aside(version: str, tmp_path: Path)
     assert read_listing(table_aside(table, aside), [], table) == listing
 
 
+@MOVING
 def test_on_s3(s3: S3, store: str, tmp_path: Path) -> None:
     """A store that cannot move folders."""
-    if store == STAYS:
-        return
     table = open_table(s3.upload(support.unpack("v9", "cow_part", tmp_path), "aside"), s3.options)
     before = {name for name in s3.names("aside") if "metadata" in name and not name.endswith(".backup")}
     aside = Aside(R, SYNC, table.storage.read(METADATA_PROPERTIES).decode("latin-1"))
     assert set_aside(table, aside)
-    assert is_aside(table, aside)
+    assert look(table, aside).is_aside
     assert table.storage.stat(METADATA_PROPERTIES) is None
     s3.put({f"aside/{METADATA_TABLE}/files/new": b"theirs"})
-    assert not is_aside(table, aside)
+    assert not look(table, aside).is_aside
     s3.backend.delete_object(BUCKET, f"aside/{METADATA_TABLE}/files/new")
     assert put_back(table, aside)
     assert {name for name in s3.names("aside") if "metadata" in name} == before
