@@ -1,6 +1,6 @@
 """When the partitions of the metadata table were built: an index holds the writes completed before that."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from hudictl.formats.file_names import DataFile, parse_data_file
 from hudictl.formats.instants import INDEXING, INITIAL, TIME_FORMAT_DIGITS, State
@@ -85,32 +85,6 @@ def archived_writes(table: Table, data: Timeline, times: Iterable[str]) -> set[s
     return unknown.intersection(archived_writes_after(table, min(unknown)[:-1])) if unknown else set()
 
 
-def built_after(
-    instants: Mapping[str, Collection[str]],
-    builds: Mapping[str, Collection[str]],
-    completed: Mapping[str, str],
-    target: str,
-    since: str,
-) -> frozenset[str]:
-    """The partitions that cannot be proved to have existed at a time: none of their files was completed before it; or
-    a build of them was completed later: writes are also added to a partition while it is built.
-
-    Args:
-        instants: see ``partition_instants``.
-        builds: those of ``instants`` that have built a file group of the partition, completed since.
-        completed: see ``completions``.
-        target: an instant that added its write to the partitions; a partition with a file of it existed then.
-        since: the time.
-    """
-    later = {
-        partition
-        for partition, times in instants.items()
-        if not any(time == target or completed.get(time, since) < since for time in times) or builds.get(partition)
-    }
-    # In this order: a partition is removed together with the one on which it depends.
-    return frozenset(later | {name for name in instants if _rests_on(name) in later})
-
-
 def _rests_on(partition: str) -> str:
     return next((other for prefix, other in _RESTS_ON.items() if partition.startswith(prefix)), "")
 
@@ -128,22 +102,36 @@ def built_by_indexing(table: Table, timeline: Timeline) -> dict[str, tuple[str, 
 
 
 def later_indexes(metadata: Table, data: Timeline, listed: Collection[str], target: str, since: str) -> frozenset[str]:
-    """The partitions of a metadata table, listed or with files, that were built after a time.
+    """The partitions of a metadata table, listed or with files, that cannot be proved to have existed at a time: none
+    of their files was completed before it; or a build of them was completed later: writes are also added to a partition
+    while it is built. And those that depend on one of them.
+
+    Names are not enough: see ``completions``.
 
     Args:
         data: the data table's timeline.
+        target: an instant that added its write to the partitions; a partition with a file of it existed then.
+        since: the time.
 
     Raises:
         Unreadable: the metadata table's archive.
     """
-    files = {name: found for name, found in _partition_files(metadata).items() if found or name in listed}
-    there = {name: {file.instant for file in found} for name, found in files.items()}
-    begun = {
+    there = {name: found for name, found in _partition_files(metadata).items() if found or name in listed}
+    files: dict[str, list[DataFile]] = {**{name: [] for name in listed}, **there}
+    builds = {
         name: {file.instant for file in found if begins_group(file) and is_build(file.instant, data)}
         for name, found in files.items()
     }
-    instants: dict[str, Collection[str]] = {**dict.fromkeys(listed, ()), **there}
-    named = {time for times in instants.values() if target not in times for time in times}.union(*begun.values())
+    times = {name: {file.instant for file in found} for name, found in files.items()}
+    named = {time for found in times.values() if target not in found for time in found}.union(*builds.values())
     completed = completions(metadata, load_timeline(metadata), named)
-    builds = {name: {time for time in times if completed.get(time, since) >= since} for name, times in begun.items()}
-    return built_after(instants, builds, completed, target, since)
+
+    def is_later(time: str) -> bool:
+        return completed.get(time, since) >= since
+
+    later = {
+        name
+        for name, found in times.items()
+        if any(map(is_later, builds[name])) or all(time != target and is_later(time) for time in found)
+    }
+    return frozenset(with_dependents(later, times))

@@ -40,7 +40,7 @@ DROPPED = "dropped-metadata-"
 _KEPT = "metadata-"
 _FILES = "-files.json"
 _OF_KEPT = re.compile(rf"{_KEPT}(\d+)(?:\.json|{re.escape(_FILES)})?")
-_OF_DROPPED = re.compile(rf"{DROPPED}(\d+)(?:-.+)?")
+_OF_DROPPED = re.compile(rf"{DROPPED}(\d+)(?:-.+)?", re.DOTALL)
 # The backup first: readers use it if the properties are missing.
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 

@@ -427,8 +427,8 @@ FAULTS = (
     ),
     Fault(
         INDEXES,
-        " or builds.get(partition)\n",
-        "\n",
+        "if any(map(is_later, builds[name])) or all(",
+        "if all(",
         "a rollback keeps an index that was being built when its commit came",
         (BESIDE, "state/metadata/test_indexes.py"),
     ),
