@@ -6,7 +6,8 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import fastavro
 
@@ -21,7 +22,8 @@ MAGIC = b"Obj\x01"
 NAMESPACE = "org.apache.hudi.avro.model"
 
 
-class Record(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Record:
     """A decoded record, as from the archive of layout 1: its name without namespace, and its fields."""
 
     name: str

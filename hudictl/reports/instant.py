@@ -88,7 +88,8 @@ def _contents(name: str, timeline: str, instant: InstantFile | ArchivedInstant, 
     record_type, record, problem = None, None, None
     if body:
         try:
-            record_type, record = read_record(body, f"{instant.time} {instant.action} in {name}")
+            found = read_record(body, f"{instant.time} {instant.action} in {name}")
+            record_type, record = found.name, found.fields
         except Unreadable as error:
             problem = error.message
     return FileContents(

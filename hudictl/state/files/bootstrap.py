@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
-from hudictl.formats import avro, hfile
+from hudictl.formats import hfile
+from hudictl.formats.bootstrap_index import SourceFile, decode_sources
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT_ACTIONS, SKELETONS
 from hudictl.state.facts import Facts
@@ -28,9 +28,6 @@ SOURCE_ELSEWHERE = "bootstrap-source-elsewhere"
 _NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{SKELETONS}.hfile"
 INDEX = f".hoodie/.aux/.bootstrap/.partitions/{_NAME}"
 _BY_FILE = f".hoodie/.aux/.bootstrap/.fileids/{_NAME}"
-
-_Source = tuple[str, int]
-"""The URI of a file outside of the table, and its size in bytes when the table was bootstrapped."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def rowless_files(facts: Facts, engine: Engine, case: Case) -> list[Rowless]:
     needed = needed_names(facts, case).items()
     skeletons = {path: names for path, all_names in needed if (names := _skeletons(all_names))}
     index = _read_index(table.storage, skeletons) if skeletons else {}
-    named: dict[str, _Source] = {}
+    named: dict[str, SourceFile] = {}
     found = []
     for partition, names in skeletons.items():
         for file_id, name in names.items():
@@ -77,7 +74,7 @@ def _skeletons(names: Collection[str]) -> dict[str, str]:
     return {data.file_id: data.name for data in parsed if data and data.is_base and data.instant == SKELETONS}
 
 
-def _read_index(storage: Storage, partitions: Collection[str]) -> dict[str, dict[str, _Source]]:
+def _read_index(storage: Storage, partitions: Collection[str]) -> dict[str, dict[str, SourceFile]]:
     """The sources by partition and file id; none if one of the index's two files is not there: readers use neither
     then. Raises Unreadable, StorageFailed."""
     found = storage.stat(INDEX)
@@ -88,17 +85,10 @@ def _read_index(storage: Storage, partitions: Collection[str]) -> dict[str, dict
         read = hfile.lookup(partial(storage.read, INDEX), found.size, keys).items()
     except Unreadable as error:
         raise Unreadable(f"{INDEX}: {error.message}", file=INDEX) from error
-    return {keys[key]: avro.decode(body, "HoodieBootstrapPartitionMetadata", INDEX, _told) for key, body in read}
+    return {keys[key]: decode_sources(body, INDEX) for key, body in read}
 
 
-def _told(fields: Mapping[str, Any]) -> dict[str, _Source]:
-    found = {name: (file["path"]["uri"], file["length"]) for name, file in fields["fileIdToBootstrapFile"].items()}
-    if not all(isinstance(uri, str) and isinstance(length, int) for uri, length in found.values()):
-        raise TypeError("a source without path or length")
-    return found
-
-
-def _without_source(storage: Storage, engine: Engine, named: Mapping[str, _Source]) -> Iterator[Rowless]:
+def _without_source(storage: Storage, engine: Engine, named: Mapping[str, SourceFile]) -> Iterator[Rowless]:
     """Those of some base files, each with its source, whose source is not as it was. Each folder is listed once."""
     folders: dict[str, list[str]] = defaultdict(list)
     for path, (uri, _) in named.items():
