@@ -95,7 +95,10 @@ def run(arguments: Sequence[str]) -> int:
         return fail(error)
     except Exception as error:
         if os.environ.get("HUDICTL_DEBUG"):
-            raise
+            from traceback import format_exception
+
+            traced = masked("".join(format_exception(error)), _secrets(contexts))
+            say("\n".join(map(printable, traced.splitlines())))
         return fail(_unexpected(error))
     return 0
 
@@ -134,7 +137,7 @@ def _fail(arguments: Sequence[str], contexts: Sequence[click.Context], error: Hu
     if contexts:
         error.hint = to_copy(contexts[0]).text(error.hint)
     output = _output(arguments)
-    secrets = frozenset().union(*map(secrets_of, contexts))
+    secrets = _secrets(contexts)
     said = masked(f"{error.message} ({error.hint})" if error.hint else error.message, secrets)
     if output == NAGIOS:
         emit(unknown(said))
@@ -147,6 +150,10 @@ def _fail(arguments: Sequence[str], contexts: Sequence[click.Context], error: Hu
         name = click.style(name, fg="red", bold=True) if in_color("--no-color" in arguments) else name
         say(f"hudictl: {name}: {printable(said)}")
     return error.exit_code
+
+
+def _secrets(contexts: Sequence[click.Context]) -> frozenset[str]:
+    return frozenset().union(*map(secrets_of, contexts))
 
 
 def _output(arguments: Sequence[str]) -> str:

@@ -463,6 +463,9 @@ def test_a_bug_does_not_tell_secrets(write: Write, tell: Tell, copy: Copy, monke
     replace_function(monkeypatch, "hudictl.table.table.table_at", bug)
     said = tell("table", "show", "-t", "trips")
     assert (said.code, "bug in ***" in said.line) == (1, True)
+    monkeypatch.setenv("HUDICTL_DEBUG", "1")
+    said = tell("table", "show", "-t", "trips")
+    assert ("Traceback" in said.err, "RuntimeError: bug in ***" in said.err, HUSH in said.err) == (True, True, False)
 
 
 def test_settings_of_spark_by_reference_are_kept_out_of_the_jvms_command_line(

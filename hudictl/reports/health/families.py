@@ -3,97 +3,23 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 
 from hudictl.errors import UsageError
-from hudictl.reports.health import (
-    archive,
-    base_files,
-    behind,
-    commits,
-    files,
-    hashing,
-    indexes,
-    metadata,
-    services,
-    storage,
-    timeline,
-    writes,
-)
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped
-from hudictl.reports.health.names import NAMES
-from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST
-from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
-from hudictl.state.timeline.unfinished import (
-    ARMED_ROLLBACK,
-    PENDING_RESTORE,
-    PENDING_ROLLBACK,
-    RESTORE_WITHOUT_PLAN,
-    ROLLBACK_REMNANT,
-)
-from hudictl.state.writers.failed_writes import FAILED_WRITE
+from hudictl.reports.health.names import FINDINGS, NAMES
 
 Family = Callable[[Look], Iterator[Finding | Skipped]]
+
+
+def _family(name: str) -> Family:
+    module, _, function = name.partition(".")
+    found: Family = getattr(import_module(f"hudictl.reports.health.{module}"), function)
+    return found
+
+
 FAMILIES: Mapping[Family, tuple[str, ...]] = {
-    timeline.unfinished: (
-        *("at-work", PENDING_RESTORE, RESTORE_WITHOUT_PLAN, PENDING_ROLLBACK, ARMED_ROLLBACK, ROLLBACK_REMNANT),
-    ),
-    timeline.contents: ("empty-result",),
-    timeline.plans: ("empty-plan", "missing-plan"),
-    timeline.names: ("unknown-action", "completed-twice"),
-    timeline.times: ("times-not-kept",),
-    timeline.ahead: ("commit-ahead",),
-    archive.torn_end: ("torn-archive",),
-    archive.left: ("archive-manifest-left",),
-    archive.unread: ("archived-rows-unread",),
-    writes.failed_writes: (FAILED_WRITE,),
-    writes.locks: ("lock-held",),
-    commits.without_content: ("empty-commit",),
-    commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
-    base_files.ends: ("not-parquet", "log-zeros"),
-    files.missing: ("missing-file", "misnamed-logs", "partition-without-metafile", "moved"),
-    files.sources: (INDEX_LOST, SOURCE_LOST, SOURCE_ELSEWHERE),
-    files.cleans: ("clean-in-the-way",),
-    files.metafiles: ("partition-metafile-damaged",),
-    services.plans: ("plan-names-missing-file",),
-    services.overwritten: ("clustering-overwritten",),
-    services.clusterings: ("clustering-elsewhere", "clustering-waits"),
-    hashing.bucket_twins: ("bucket-twice",),
-    services.stalled: ("at-work", CLEAN_WITHOUT_PLAN, PENDING_INDEXING),
-    files.savepoints: (
-        *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),
-        "savepoint-without-commit",
-        "savepoint-partition-dropped",
-    ),
-    files.savepoints_behind_archive: ("savepoint-behind-archive",),
-    files.orphans: ("orphans", "unowned-files", "timeline-without-end", "instant-lost"),
-    files.blocks_ahead: (files.ROLLBACK_BLOCK_AHEAD,),
-    files.strangers: ("other-table", "linked-folder"),
-    files.foreign: ("foreign-file",),
-    storage.table_properties: ("properties-damaged", "properties-backup", "table-type-wrong", "properties-wrong"),
-    storage.metadata_table: (
-        *("metadata-table-absent", "metadata-table-version", "metadata-table-unlisted", "metadata-table-leftover"),
-    ),
-    storage.metadata_aside: ("metadata-table-leftover",),
-    hashing.hashing_metadata: ("hashing-metadata-left",),
-    indexes.definitions: ("index-definitions-damaged",),
-    indexes.holding_removed: ("index-holds-removed-instant",),
-    indexes.record_index: ("record-index-small",),
-    metadata.listing: (
-        *("metadata-table-unreadable", "metadata-table-behind", "nested-partition", "unlisted-files"),
-        "listed-files-missing",
-    ),
-    metadata.files: ("metadata-files-damaged",),
-    storage.sidecars: ("checksum-mismatch", "lone-sidecars"),
-    files.sidecars: ("lone-sidecars",),
-    writes.markers: ("stale-markers",),
-    writes.heartbeats: ("stale-heartbeat",),
-    storage.temporary_files: ("temporary-file",),
-    behind.archiving: ("archiving-behind", "savepoint-old"),
-    behind.cleaning: ("cleaning-behind",),
-    behind.compaction: ("compaction-behind",),
-    behind.metadata_compaction: ("metadata-compaction-behind",),
-    behind.rollbacks: ("rollbacks-piled-up",),
-    behind.huge_plans: ("huge-plan",),
+    _family(name): tuple(findings.split()) for name, findings in FINDINGS.items()
 }
 
 

@@ -1,19 +1,63 @@
-"""The names of all findings of ``check``. Alone: completions are quick, and the families import very much."""
+"""All findings of ``check``, by the function that finds them. Alone: completions are quick, and those functions import
+very much."""
 
-_NAMES = """
-archive-manifest-left archived-rows-unread archiving-behind armed-rollback at-work bootstrap-index-lost
-bootstrap-source-elsewhere bootstrap-source-lost bucket-twice change-log-missing checksum-mismatch clean-in-the-way
-clean-without-plan cleaning-behind clustering-elsewhere clustering-overwritten clustering-waits commit-ahead
-compaction-behind completed-twice empty-commit empty-plan empty-result failed-write foreign-file hashing-metadata-left
-huge-plan index-definitions-damaged index-holds-removed-instant instant-lost linked-folder listed-files-missing
-lock-held log-zeros lone-sidecars metadata-compaction-behind metadata-files-damaged metadata-table-absent
-metadata-table-behind metadata-table-leftover metadata-table-unlisted metadata-table-unreadable metadata-table-version
-misnamed-logs missing-file missing-plan moved nested-partition not-parquet orphans other-table
-partition-metafile-damaged partition-without-metafile pending-indexing pending-restore pending-rollback
-plan-names-missing-file properties-backup properties-damaged properties-wrong record-index-small restore-without-plan
-rollback-block-ahead rollback-remnant rollbacks-piled-up savepoint-behind-archive savepoint-broken savepoint-interrupted
-savepoint-old savepoint-partition-dropped savepoint-protects-too-little savepoint-remnant savepoint-without-commit
-second-base-file stale-heartbeat stale-markers table-type-wrong temporary-file timeline-without-end times-not-kept
-torn-archive unknown-action unlisted-files unnamed-file unowned-files unreadable wrong-size
-"""
-NAMES = frozenset(_NAMES.split())
+from collections.abc import Mapping
+
+FINDINGS: Mapping[str, str] = {
+    "timeline.unfinished": "at-work pending-restore restore-without-plan "
+    "pending-rollback armed-rollback rollback-remnant",
+    "timeline.contents": "empty-result",
+    "timeline.plans": "empty-plan missing-plan",
+    "timeline.names": "unknown-action completed-twice",
+    "timeline.times": "times-not-kept",
+    "timeline.ahead": "commit-ahead",
+    "archive.torn_end": "torn-archive",
+    "archive.left": "archive-manifest-left",
+    "archive.unread": "archived-rows-unread",
+    "writes.failed_writes": "failed-write",
+    "writes.locks": "lock-held",
+    "commits.without_content": "empty-commit",
+    "commits.base_files": "second-base-file unnamed-file wrong-size change-log-missing",
+    "base_files.ends": "not-parquet log-zeros",
+    "files.missing": "missing-file misnamed-logs partition-without-metafile moved",
+    "files.sources": "bootstrap-index-lost bootstrap-source-lost bootstrap-source-elsewhere",
+    "files.cleans": "clean-in-the-way",
+    "files.metafiles": "partition-metafile-damaged",
+    "services.plans": "plan-names-missing-file",
+    "services.overwritten": "clustering-overwritten",
+    "services.clusterings": "clustering-elsewhere clustering-waits",
+    "hashing.bucket_twins": "bucket-twice",
+    "services.stalled": "at-work clean-without-plan pending-indexing",
+    "files.savepoints": "savepoint-broken savepoint-interrupted savepoint-protects-too-little "
+    "savepoint-remnant savepoint-without-commit savepoint-partition-dropped",
+    "files.savepoints_behind_archive": "savepoint-behind-archive",
+    "files.orphans": "orphans unowned-files timeline-without-end instant-lost",
+    "files.blocks_ahead": "rollback-block-ahead",
+    "files.strangers": "other-table linked-folder",
+    "files.foreign": "foreign-file",
+    "storage.table_properties": "properties-damaged properties-backup table-type-wrong properties-wrong",
+    "storage.metadata_table": "metadata-table-absent metadata-table-version "
+    "metadata-table-unlisted metadata-table-leftover",
+    "storage.metadata_aside": "metadata-table-leftover",
+    "hashing.hashing_metadata": "hashing-metadata-left",
+    "indexes.definitions": "index-definitions-damaged",
+    "indexes.holding_removed": "index-holds-removed-instant",
+    "indexes.record_index": "record-index-small",
+    "metadata.listing": "metadata-table-unreadable metadata-table-behind "
+    "nested-partition unlisted-files listed-files-missing",
+    "metadata.files": "metadata-files-damaged",
+    "storage.sidecars": "checksum-mismatch lone-sidecars",
+    "files.sidecars": "lone-sidecars",
+    "writes.markers": "stale-markers",
+    "writes.heartbeats": "stale-heartbeat",
+    "storage.temporary_files": "temporary-file",
+    "behind.archiving": "archiving-behind savepoint-old",
+    "behind.cleaning": "cleaning-behind",
+    "behind.compaction": "compaction-behind",
+    "behind.metadata_compaction": "metadata-compaction-behind",
+    "behind.rollbacks": "rollbacks-piled-up",
+    "behind.huge_plans": "huge-plan",
+}
+"""By module and name of the function, in the order of ``check``."""
+NAMES = frozenset({"unreadable"}.union(*(names.split() for names in FINDINGS.values())))
+"""Whatever is looked for, a file may be unreadable."""

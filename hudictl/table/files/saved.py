@@ -126,7 +126,7 @@ def _as_it_is(pair: tuple[str, SavedNames]) -> Iterator[tuple[str, SavedNames]]:
     yield pair
 
 
-def _found(files: Gathered[SavedNames], places: Sequence["_Place"]) -> SavedFiles:
+def _found(files: Gathered[SavedNames], places: Sequence["_SavedPlace"]) -> SavedFiles:
     for place in places:
         if place.error is not None:
             raise place.error
@@ -138,14 +138,14 @@ def _found(files: Gathered[SavedNames], places: Sequence["_Place"]) -> SavedFile
     )
 
 
-class _Place(NamedTuple):
+class _SavedPlace(NamedTuple):
     path: str
     instants: frozenset[str]
     odd: str | None
     error: HudictlError | None
 
 
-def _without_names(path: str, entries: Sequence[SavedNames]) -> _Place:
+def _without_names(path: str, entries: Sequence[SavedNames]) -> _SavedPlace:
     instants: set[str] = set()
     odd = None
     for name, time, _ in chain.from_iterable(_parsed(entry.names) for entry in entries):
@@ -153,4 +153,4 @@ def _without_names(path: str, entries: Sequence[SavedNames]) -> _Place:
             odd = name
         else:
             instants.add(time)
-    return _Place(path, frozenset(instants), odd, next((entry.error for entry in entries if entry.error), None))
+    return _SavedPlace(path, frozenset(instants), odd, next((entry.error for entry in entries if entry.error), None))

@@ -171,7 +171,7 @@ def _built_on(times: frozenset[str], _: str, entries: Sequence[Written]) -> froz
     return times.intersection(chain.from_iterable(entry.previous for entry in entries)) or None
 
 
-class _Place(NamedTuple):
+class _WrittenPlace(NamedTuple):
     """A partition in which writes name something."""
 
     path: str
@@ -180,8 +180,8 @@ class _Place(NamedTuple):
     unreadable: frozenset[str]
 
 
-def _without_names(path: str, entries: Sequence[Written]) -> _Place:
-    return _Place(
+def _without_names(path: str, entries: Sequence[Written]) -> _WrittenPlace:
+    return _WrittenPlace(
         path,
         any(entry.wrote for entry in entries),
         any(entry.replaced for entry in entries),

@@ -194,8 +194,8 @@ FAULTS = (
         ("table/metadata/test_definitions.py",),
     ),
     Fault(
-        "reports/health/families.py",
-        '    indexes.definitions: ("index-definitions-damaged",),\n',
+        "reports/health/names.py",
+        '    "indexes.definitions": "index-definitions-damaged",\n',
         "",
         "damaged index definitions, at which queries fail, are not found",
         ("reports/health/test_indexes.py::test_damaged_definitions_are_found",),

@@ -91,8 +91,8 @@ FAULTS = (
     ),
     Fault(
         "cli/main.py",
-        "    secrets = frozenset().union(*map(secrets_of, contexts))\n",
-        "    secrets: frozenset[str] = frozenset()\n",
+        "    return frozenset().union(*map(secrets_of, contexts))\n",
+        "    return frozenset()\n",
         "a secret in an error is printed, and kept in the logs of cron",
         (f"{TESTS}::test_an_error_of_a_driver_does_not_tell_secrets",),
     ),

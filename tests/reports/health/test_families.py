@@ -8,16 +8,28 @@ import pytest
 
 from hudictl.errors import UsageError
 from hudictl.reports.health.families import FAMILIES, NAMES, Family, FindingSelection
+from hudictl.reports.health.files import ROLLBACK_BLOCK_AHEAD
 from hudictl.reports.health.finding import UNREADABLE
+from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST
+from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
+from hudictl.state.timeline.unfinished import (
+    ARMED_ROLLBACK,
+    PENDING_RESTORE,
+    PENDING_ROLLBACK,
+    RESTORE_WITHOUT_PLAN,
+    ROLLBACK_REMNANT,
+)
+from hudictl.state.writers.failed_writes import FAILED_WRITE
 
 
 def test_every_family_has_a_name_of_its_own() -> None:
     assert len({(family.__module__, family.__name__) for family in FAMILIES}) == len(FAMILIES)
 
 
-def test_the_names_are_those_of_the_families() -> None:
-    """They stand by themselves, for completion."""
-    assert {UNREADABLE}.union(*FAMILIES.values()) == NAMES
+def test_findings_that_are_named_elsewhere_are_known() -> None:
+    kinds = (ARMED_ROLLBACK, PENDING_RESTORE, PENDING_ROLLBACK, RESTORE_WITHOUT_PLAN, ROLLBACK_REMNANT)
+    others = (CLEAN_WITHOUT_PLAN, PENDING_INDEXING, FAILED_WRITE, INDEX_LOST, SOURCE_LOST, SOURCE_ELSEWHERE)
+    assert {UNREADABLE, ROLLBACK_BLOCK_AHEAD, *kinds, *others} <= NAMES
 
 
 def literals(family: Family) -> set[str]:
