@@ -16,7 +16,7 @@ _FEW_CONTAINERS = 4
 
 def count_positions(text: str) -> int:
     """Counts the positions. Raises ValueError: no such bitmap, or one whose own counts disagree."""
-    source = _Source(base64.b64decode(text, validate=True))
+    source = _Bytes(base64.b64decode(text, validate=True))
     (buckets,) = source.take("<Q")
     count, last = 0, -1
     for _ in range(buckets):
@@ -30,7 +30,7 @@ def count_positions(text: str) -> int:
     return count
 
 
-class _Source:
+class _Bytes:
     """Bytes that are taken from the front."""
 
     def __init__(self, body: bytes) -> None:
@@ -51,7 +51,7 @@ class _Source:
         return self._body[self._position - length : self._position]
 
 
-def _count_bitmap(source: _Source) -> int:
+def _count_bitmap(source: _Bytes) -> int:
     """One 32-bit bitmap: a cookie, which containers are runs, keys with counts, offsets, containers."""
     (cookie,) = source.take("<I")
     runs = b""
@@ -75,7 +75,7 @@ def _count_bitmap(source: _Source) -> int:
     return total
 
 
-def _count_container(source: _Source, is_run: bool, said: int) -> int:
+def _count_container(source: _Bytes, is_run: bool, said: int) -> int:
     if is_run:
         (runs,) = source.take("<H")
         lengths = source.take(f"<{2 * runs}H")[1::2]

@@ -48,7 +48,7 @@ class ReadSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _RecordSource:
     """The origin of a record: a block, or a base file."""
 
     file: str
@@ -272,10 +272,10 @@ def _reader(reading: _Reading) -> Callable[[Mapping[str, Any]], Row]:
     return reader(reading.schema, reading.columns) if reading.schema else dict
 
 
-def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffered[_Source]]:
+def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffered[_RecordSource]]:
     for found in blocks:
         block = found.block
-        source = _Source(found.log.path, found.index, block.block_type, block.instant)
+        source = _RecordSource(found.log.path, found.index, block.block_type, block.instant)
         with naming_log(found.log, Unreadable):
             if block.block_type == DELETE:
                 yield from _deletes(reading, found, source)
@@ -284,23 +284,23 @@ def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffer
                 yield from _buffered(reading, block_schema(block), rows, source, _is_partial(block))
 
 
-def _deletes(reading: _Reading, found: Judged, source: _Source) -> Iterator[Buffered[_Source]]:
+def _deletes(reading: _Reading, found: Judged, source: _RecordSource) -> Iterator[Buffered[_RecordSource]]:
     for deleted in read_deletes(found.block, found.read_at):
         if reading.wanted.has(deleted.record_key):
             yield delete_record(deleted, source)
 
 
-def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[_Source]]:
+def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[_RecordSource]]:
     if base is None or base.data is None:
         return
-    source = _Source(base.path, None, None, base.data.instant)
+    source = _RecordSource(base.path, None, None, base.data.instant)
     with naming_log(base, Unreadable, Unsupported):
         yield from _buffered(reading, reading.schema, read_rows(base.name, base.read_at, base.size), source, False)
 
 
 def _buffered(
-    reading: _Reading, schema: Schema | None, rows: Iterable[Row], source: _Source, partial: bool
-) -> Iterator[Buffered[_Source]]:
+    reading: _Reading, schema: Schema | None, rows: Iterable[Row], source: _RecordSource, partial: bool
+) -> Iterator[Buffered[_RecordSource]]:
     """Raises Unreadable: a record without a key."""
     millis = columns_in_millis(schema) if schema else frozenset()
     columns = (*reading.columns, *schema.fields) if schema else reading.columns

@@ -155,7 +155,7 @@ def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRul
                 yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
 
 
-_Place = tuple[int, int]
+_Position = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ class _Marks:
     """The blocks of a slice that decide the fate of others: rollback blocks by target, blocks of log compactions by the
     replaced instants, and the block where a scan ends; each with its place."""
 
-    rollbacks: Mapping[str, Sequence[tuple[_Place, BlockRef]]]
-    compactions: Mapping[str, tuple[_Place, BlockRef]]
-    stop: tuple[_Place, BlockRef] | None
+    rollbacks: Mapping[str, Sequence[tuple[_Position, BlockRef]]]
+    compactions: Mapping[str, tuple[_Position, BlockRef]]
+    stop: tuple[_Position, BlockRef] | None
 
-    def fate(self, place: _Place, block: Block, rule: ScanRule | None) -> Fate:
+    def fate(self, place: _Position, block: Block, rule: ScanRule | None) -> Fate:
         if block.block_type == CORRUPT:
             return Fate(CORRUPT_FATE)
         if block.instant is None:
@@ -188,7 +188,7 @@ class _Marks:
             return Fate(REPLACED, compaction[1])
         return Fate(VALID)
 
-    def _of_command(self, place: _Place, block: Block) -> Fate:
+    def _of_command(self, place: _Position, block: Block) -> Fate:
         if block.rollback_target is None:
             return Fate(UNKNOWN)
         if self.stop is not None and self.stop[0] <= place:
@@ -197,8 +197,8 @@ class _Marks:
 
 
 def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRule | None) -> _Marks:
-    rollbacks: dict[str, list[tuple[_Place, BlockRef]]] = defaultdict(list)
-    compactions: list[tuple[_Place, BlockRef, list[str]]] = []
+    rollbacks: dict[str, list[tuple[_Position, BlockRef]]] = defaultdict(list)
+    compactions: list[tuple[_Position, BlockRef, list[str]]] = []
     stop = None
     for place, log, block in _walk(logs, readers):
         found = (place, BlockRef(log.shown, place[1], block.instant))
@@ -209,7 +209,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
             rollbacks[block.rollback_target].append(found)
         elif rule is not None and rule.replaces(block):
             compactions.append((*found, block.header[COMPACTED_BLOCK_TIMES].split(",")))
-    replaced: dict[str, tuple[_Place, BlockRef]] = {}
+    replaced: dict[str, tuple[_Position, BlockRef]] = {}
     for place, ref, times in reversed(compactions):
         if _first_behind(rollbacks.get(ref.instant or "", ()), place) is None:
             # A log compaction of a log compaction replaces both.
@@ -219,7 +219,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
     return _Marks(rollbacks, replaced, stop)
 
 
-def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
+def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Position, LogFile, Block]]:
     for number, log in enumerate(logs):
         if not log.archive:
             # Blocks in another format are refused only when they are wanted, after the blocks before them.
@@ -247,6 +247,6 @@ def cut_logs(engine: Engine, whole: Sequence[workers.PieceTask]) -> list[tuple[i
     return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
 
 
-def _first_behind(blocks: Sequence[tuple[_Place, BlockRef]], place: _Place) -> BlockRef | None:
+def _first_behind(blocks: Sequence[tuple[_Position, BlockRef]], place: _Position) -> BlockRef | None:
     number = bisect_right(blocks, place, key=lambda entry: entry[0])
     return blocks[number][1] if number < len(blocks) else None
