@@ -13,8 +13,8 @@ from hudictl.ops.saved_plan import decode_saved_plan
 from hudictl.state.metadata.record import encode_record, read_kept
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.locks.look import read_storage_lock
+from hudictl.table.metadata.aside import _read_record
 from hudictl.table.metadata.definitions import check_definitions
-from hudictl.table.metadata.place import recorded_files
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import read_properties
 from tests.fuzz.file import Bytes, Everywhere
@@ -74,7 +74,7 @@ def of_records(body: bytes) -> None:
         kept = read_kept(table, TIME)
         assert kept is None or encode_record(kept)
     with suppress(Unreadable):
-        assert all(path.startswith(".hoodie/metadata/") for path in recorded_files(table, "it"))
+        assert all(path.startswith(".hoodie/metadata/") for path in _read_record(table, "it") or ())
     with suppress(Unreadable):
         read_operation(table.storage, TIME)
     with suppress(Unreadable, Unsupported, Conflict):
