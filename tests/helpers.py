@@ -355,9 +355,9 @@ def rollback_of(copy: Copy, target: str, options: RollbackOptions | None = None)
 
 def step_of(made: RollbackPlan) -> str:
     """How a rollback treats the metadata table."""
-    if made.metadata_table.takes_it:
-        return "set aside" if made.metadata_table.keeps else "deleted"
-    return "rolled back in its place" if made.metadata_table.keeps else "kept"
+    if made.undo.metadata_table.takes_it:
+        return "set aside" if made.undo.metadata_table.keeps else "deleted"
+    return "rolled back in its place" if made.undo.metadata_table.keeps else "kept"
 
 
 def roll_back(

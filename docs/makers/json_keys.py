@@ -68,17 +68,23 @@ def _inner(kinds: Iterable[type[Any]], path: str) -> Iterator[Key]:
 
 def _types(kind: type[Any]) -> dict[str, Any]:
     """The type of each key, as ``render.json.plain`` finds the keys."""
-    hints = get_type_hints(kind)
     names = getattr(kind, "shown", None) or [field.name for field in fields(kind)]
-    return {name: _type(kind, name, hints) for name in names}
+    return {name.rpartition(".")[2]: _type(*_holder(kind, name)) for name in names}
 
 
-def _type(kind: type[Any], name: str, hints: Mapping[str, Any]) -> Any:
+def _holder(kind: type[Any], name: str) -> tuple[type[Any], str]:
+    """The type that has a field: of ``undo.files`` that of ``undo``."""
+    part, _, last = name.rpartition(".")
+    return (get_type_hints(kind)[part], last) if part else (kind, name)
+
+
+def _type(kind: type[Any], name: str) -> Any:
     found = getattr(kind, name, None)
     if isinstance(found, (property, cached_property)):
         return get_type_hints(found.fget if isinstance(found, property) else found.func)["return"]
     # Of a constant, which is shown like a field, its value has the type.
-    return type(found) if "ClassVar" in str(hints[name]) else hints[name]
+    hint = get_type_hints(kind)[name]
+    return type(found) if "ClassVar" in str(hint) else hint
 
 
 def explain(kind: type[Any]) -> Explained:

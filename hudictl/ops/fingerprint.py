@@ -8,7 +8,7 @@ from typing import Any
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
 from hudictl.phrases import first_few
-from hudictl.state.files.needed import Outcome
+from hudictl.state.files.changes import Needed
 from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.table.beat_rule import HeartbeatRule, rule_of
 from hudictl.table.table import Table
@@ -75,10 +75,10 @@ def names_digest(files: Mapping[str, Sequence[str]]) -> str:
     return f"{sum(map(len, files.values()))} files, {digest.hexdigest()[:16]}"
 
 
-def needed_digest(outcome: Outcome) -> str:
-    """A digest of the required files."""
-    lines = [f"{path} {entry.digest.hex()}" for path, entry in sorted(outcome.needed.items())]
-    return f"{outcome.files_needed} files, {_digest_of(lines)}"
+def needed_digest(needed: Mapping[str, Needed]) -> str:
+    """A digest of the required files, by partition."""
+    lines = [f"{path} {entry.digest.hex()}" for path, entry in sorted(needed.items())]
+    return f"{sum(entry.count for entry in needed.values())} files, {_digest_of(lines)}"
 
 
 def _digest_of(lines: Sequence[str]) -> str:

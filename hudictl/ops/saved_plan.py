@@ -24,7 +24,7 @@ from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import count_of, first_few
 from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.operations import Operation, operation_instants, read_operation
@@ -133,13 +133,13 @@ def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | No
             hint="to remove these later writes too, make a new plan",
             restore=applied,
         )
-    _check_same(table, saved, plan.resumes, plan.fingerprint, plan.removals)
+    _check_same(table, saved, plan.resumes, plan.fingerprint, plan.undo)
     return None
 
 
 def check_rollback(table: Table, saved: SavedPlan, plan: RollbackPlan) -> None:
     """Raises Conflict: the new plan of a rollback is not the saved one; the message says what has changed."""
-    _check_same(table, saved, plan.resumes, plan.fingerprint, (plan.removal,))
+    _check_same(table, saved, plan.resumes, plan.fingerprint, plan.undo)
 
 
 def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion) -> None:
@@ -156,14 +156,14 @@ def check_service_removal(_table: Table, saved: SavedPlan, plan: ServiceRemoval)
 
 
 def _check_same(
-    table: Table, saved: SavedPlan, pending: str | None, fingerprint: Mapping[str, str], removals: Sequence[Removal]
+    table: Table, saved: SavedPlan, pending: str | None, fingerprint: Mapping[str, str], undo: Undo
 ) -> None:
     """Raises Conflict: a fact of the saved plan has changed, unless the pending operation was begun by this plan; or
     files would be deleted that it does not name."""
     begun = read_operation(table.storage, pending) if pending else None
     if begun is None or not _applies(begun, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(fingerprint))
-    refuse_grown(saved.files, {file.path for removal in removals for file in removal.files})
+    refuse_grown(saved.files, {file.path for file in undo.files})
 
 
 def check_orphans(_table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:

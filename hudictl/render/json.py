@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from itertools import chain, islice
 from math import isfinite, isnan
+from operator import attrgetter
 from typing import Any
 
 from hudictl.errors import HudictlError
@@ -45,7 +46,7 @@ def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **co
 def _parts(value: Any) -> Iterator[str]:
     """A value as text, row by row, or key by key."""
     if hasattr(value, "shown"):
-        return _object(((name, getattr(value, name)) for name in value.shown), _parts)
+        return _object(_shown(value, value.shown), _parts)
     if isinstance(value, Mapping):
         return _object(value.items(), _whole)
     if isinstance(value, _Stream):
@@ -111,7 +112,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(entry) for key, entry in value.items()}
     names = _names(value)
     if names is not None:
-        return {name: plain(getattr(value, name)) for name in names}
+        return {name: plain(found) for name, found in _shown(value, names)}
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, (set, frozenset)):
@@ -127,7 +128,12 @@ def _outermost(value: Any) -> Any:
     if as_text is not None:
         return as_text(value)
     names = _names(value)
-    return plain(value) if names is None else {name: getattr(value, name) for name in names}
+    return plain(value) if names is None else dict(_shown(value, names))
+
+
+def _shown(value: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """A name can be that of a part's field: its last word is the key."""
+    return ((name.rpartition(".")[2], attrgetter(name)(value)) for name in names)
 
 
 def _names(value: Any) -> Iterable[str] | None:

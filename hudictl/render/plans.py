@@ -13,7 +13,7 @@ from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import RollbackResult
-from hudictl.ops.undo.plan import InstantRow
+from hudictl.ops.undo.plan import InstantRow, Undo
 from hudictl.phrases import count_of, first_few
 from hudictl.render.catalog import catalog_lines
 from hudictl.render.locks import lock_line
@@ -33,7 +33,7 @@ def print_restore_plan(out: Console, plan: RestorePlan) -> None:
     """The instants as a table, then the facts that the table does not show."""
     head = f"Finish the restore {plan.resumes} to" if plan.resumes else "Restore to"
     kind = "instant" if plan.protecting_savepoint else "savepoint"
-    _print_undo(out, f"{head} {kind} {plan.target}", plan.instants, restore_lines(plan))
+    _print_undo(out, f"{head} {kind} {plan.target}", plan.undo.instants, restore_lines(plan))
 
 
 def print_rollback_plan(out: Console, plan: RollbackPlan) -> None:
@@ -124,28 +124,29 @@ def _print_undo(out: Console, head: str, instants: Sequence[InstantRow], lines: 
 
 def restore_lines(plan: RestorePlan) -> list[str]:
     """The facts that the table of instants does not show."""
+    undo = plan.undo
     lines = [_found_line(entry) for entry in plan.pending_restores]
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     read = ", footers and logs read" if plan.options.deep else " (--deep also reads them)"
-    present = "present" if plan.files_lost else f"all present{read}"
+    present = "present" if undo.files_lost else f"all present{read}"
     lines += [
-        f"Instants to remove, newest first: {len(plan.instants):,} "
+        f"Instants to remove, newest first: {len(undo.instants):,} "
         f"({count_of(plan.records_written, 'record')} written).",
-        f"{_deleted_line(plan)} "
-        f"Files required by {plan.target}: {plan.files_needed:,} ({size(plan.bytes_needed)}), {present}.",
+        f"{_deleted_line(undo)} "
+        f"Files required by {plan.target}: {undo.files_needed:,} ({size(undo.bytes_needed)}), {present}.",
     ]
-    if plan.files_lost:
-        lost = first_few(plan.files_lost, rest=" and {:,} more")
-        lines.append(f"LOST (accepted): {count_of(len(plan.files_lost), 'file')} required by {plan.target}: {lost}.")
+    if undo.files_lost:
+        lost = first_few(undo.files_lost, rest=" and {:,} more")
+        lines.append(f"LOST (accepted): {count_of(len(undo.files_lost), 'file')} required by {plan.target}: {lost}.")
     lines += [
-        *_partition_lines(plan),
-        *_kept_lines(plan),
-        *_block_lines(plan),
+        *_partition_lines(undo),
+        *_kept_lines(undo),
+        *_block_lines(undo),
         *_going_lines(plan),
         *_staying_lines(plan),
     ]
-    lines += catalog_lines(plan.catalog)
+    lines += catalog_lines(undo.catalog)
     if plan.options.grace_s:
         grace = f"{plan.options.grace_s:g} s"
         lines.append(f"Files are deleted {grace} after readers see {plan.target}, so that running queries can finish.")
@@ -155,18 +156,19 @@ def restore_lines(plan: RestorePlan) -> list[str]:
 
 def rollback_lines(plan: RollbackPlan) -> list[str]:
     """The facts that the row of the instant does not show."""
+    undo = plan.undo
     lines = [f"The pending rollback {plan.resumes} is continued."] if plan.resumes else []
-    lines += [_deleted_line(plan), *_partition_lines(plan)]
+    lines += [_deleted_line(undo), *_partition_lines(undo)]
     where = "" if plan.partitions_listed is None else " there"
     if plan.partitions_listed is not None:
         lines.append(f"Listed partitions: {plan.partitions_listed:,}, those in the records of {plan.target}.")
-    if plan.files_needed:
-        needed = f"{plan.files_needed:,} ({size(plan.bytes_needed)})"
+    if undo.files_needed:
+        needed = f"{undo.files_needed:,} ({size(undo.bytes_needed)})"
         lines.append(f"Files required{where} by readers after the rollback: {needed}, all present.")
-    if plan.files_lost:
-        lost = first_few(plan.files_lost, rest=" and {:,} more")
-        lines.append(f"MISSING already: {count_of(len(plan.files_lost), 'file')} required by readers: {lost}.")
-    lines += [*_kept_lines(plan), *_block_lines(plan)]
+    if undo.files_lost:
+        lost = first_few(undo.files_lost, rest=" and {:,} more")
+        lines.append(f"MISSING already: {count_of(len(undo.files_lost), 'file')} required by readers: {lost}.")
+    lines += [*_kept_lines(undo), *_block_lines(undo)]
     if plan.planned_again:
         slices = count_of(len(plan.planned_again), "file slice")
         lines.append(f"The plan of {plan.target} is lost: it is made again from {slices} with logs of later writes.")
@@ -174,25 +176,25 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(f"{plan.target} becomes requested again: the next run of the table service executes its plan.")
     superseded = plan.rollbacks_superseded
     lines += [f"The pending rollback {rollback} is removed: this one covers it." for rollback in superseded]
-    lines += _metadata_lines(plan.metadata_table)
-    lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
-    lines += catalog_lines(plan.catalog)
+    lines += _metadata_lines(undo.metadata_table)
+    lines += [*_hashing_lines(undo), *_clean_lines(undo), *_metafile_lines(undo), *_unread_lines(undo)]
+    lines += catalog_lines(undo.catalog)
     lines.append(lock_line(plan.lock))
-    if plan.completed or plan.metadata_table.takes_it:
+    if plan.completed or plan.undo.metadata_table.takes_it:
         lines.append(_STOPPED)
     return lines
 
 
 def _going_lines(plan: RestorePlan) -> list[str]:
     """What is deleted besides the instants."""
-    lines = _metadata_lines(plan.metadata_table)
+    lines = _metadata_lines(plan.undo.metadata_table)
     if plan.savepoints_deleted:
         lines.append(f"Later savepoints to delete: {', '.join(plan.savepoints_deleted)}.")
     for rollback in plan.rollbacks_discarded:
         lines.append(f"The pending rollback {rollback} is discarded: it has changed nothing.")
     if plan.rollbacks_removed:
         lines.append(f"Rollback instants to remove: {', '.join(plan.rollbacks_removed)}.")
-    return [*lines, *_hashing_lines(plan), *_clean_lines(plan)]
+    return [*lines, *_hashing_lines(plan.undo), *_clean_lines(plan.undo)]
 
 
 def _staying_lines(plan: RestorePlan) -> list[str]:
@@ -200,7 +202,7 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     lines = []
     if plan.protecting_savepoint:
         lines.append(f"A temporary savepoint on {plan.target} protects its files from cleans during the restore.")
-    lines += [*_metafile_lines(plan), *_unread_lines(plan)]
+    lines += [*_metafile_lines(plan.undo), *_unread_lines(plan.undo)]
     if plan.pending_writes_that_stay:
         lines.append(f"Pending writes to keep: {', '.join(plan.pending_writes_that_stay)} (older than the target).")
     if plan.newer_compactions_that_stay:
@@ -213,14 +215,14 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     return lines
 
 
-def _deleted_line(plan: RestorePlan | RollbackPlan) -> str:
-    return f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."
+def _deleted_line(undo: Undo) -> str:
+    return f"Files to delete: {undo.files_to_delete:,} ({size(undo.bytes_to_delete)})."
 
 
-def _partition_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+def _partition_lines(undo: Undo) -> list[str]:
     """What is deleted in each partition, the most first."""
     sizes: dict[str, list[int]] = defaultdict(list)
-    for file in plan.files:
+    for file in undo.files:
         sizes[file.path.rpartition("/")[0]].append(file.bytes)
     most = sorted(sizes, key=lambda path: (-len(sizes[path]), path))
     told = [f"  {path}: {count_of(len(sizes[path]), 'file')} ({size(sum(sizes[path]))})" for path in most[:_PARTITIONS]]
@@ -229,16 +231,16 @@ def _partition_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     return [*told, *more] if len(most) > 1 else []
 
 
-def _kept_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
-    kept = plan.files_kept
+def _kept_lines(undo: Undo) -> list[str]:
+    kept = undo.files_kept
     if not kept:
         return []
     paths = first_few([row.path for row in kept], rest=" and {:,} more")
     return [f"Files kept although their names contain a removed instant: {len(kept):,} ({kept[0].why}): {paths}."]
 
 
-def _block_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
-    count = len(plan.rollback_blocks)
+def _block_lines(undo: Undo) -> list[str]:
+    count = len(undo.rollback_blocks)
     return [f"Rollback blocks to write, in file slices that are kept: {count:,}."] if count else []
 
 
@@ -272,22 +274,22 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
     return lines
 
 
-def _hashing_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
-    times = sorted({file.instant for file in plan.hashing}, reverse=True)
+def _hashing_lines(undo: Undo) -> list[str]:
+    times = sorted({file.instant for file in undo.hashing}, reverse=True)
     line = (
-        f"Hashing metadata to delete: {count_of(len(plan.hashing), 'file')} of the bucket resizes {', '.join(times)}."
+        f"Hashing metadata to delete: {count_of(len(undo.hashing), 'file')} of the bucket resizes {', '.join(times)}."
     )
     return [line] if times else []
 
 
-def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+def _clean_lines(undo: Undo) -> list[str]:
     return [
         f"The pending clean {clean} is removed: it would delete {count_of(count, 'required file')}."
-        for clean, count in plan.cleans_discarded.items()
+        for clean, count in undo.cleans_discarded.items()
     ]
 
 
-def _metafile_lines(plan: RestorePlan | RollbackPlan | OrphanPlan | DropPlan) -> list[str]:
+def _metafile_lines(plan: Undo | OrphanPlan | DropPlan) -> list[str]:
     made = plan.partition_metafiles_made
     return [f"Partition metafiles to create: {', '.join(made)}."] if made else []
 
@@ -300,7 +302,7 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
     return f"{instant} overlaps the target: it is {fate} with its rows (rule {rule}, see --rule)."
 
 
-def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan | DropPlan) -> list[str]:
+def _unread_lines(plan: Undo | OrphanPlan | DropPlan) -> list[str]:
     reason = plan.metadata_table_unread
     lost = "Information stored only there is lost with it, for example partitions that listings do not find."
     return [f"The metadata table cannot be read. {lost} {reason}"] if reason else []

@@ -177,7 +177,7 @@ def test_the_same_plan_again_finishes_it(
         raise StorageFailed("the process dies here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_files", dies)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", dies)
         assert tell("apply", file, *LOCAL).code == 15
     assert copy.having("restore.inflight")
     said = tell("apply", file, *LOCAL)
@@ -330,7 +330,7 @@ def other_savepoint(copy: Copy) -> str:
 
 def pending_clean(copy: Copy) -> str:
     target = copy.savepoints[-1]
-    spare = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, target).undo.case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare))
     return f"pending cleans: was none, is now {LATER}"
 
@@ -342,7 +342,7 @@ def pending_rollback(copy: Copy) -> str:
 
 def changed_file(copy: Copy) -> str:
     """A log: a base file would be damaged."""
-    needed = required(copy.table, plan(copy, copy.savepoints[-1]).case)
+    needed = required(copy.table, plan(copy, copy.savepoints[-1]).undo.case)
     path = copy.path / min(path for path in needed if ".log." in path)
     put(path, path.read_bytes() + b"x")
     return "files that are needed: was"

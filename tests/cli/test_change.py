@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import HudictlError, StorageFailed
-from hudictl.ops.restore import execute
+from hudictl.ops.undo import execute as undo_steps
 from hudictl.storage import local
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
@@ -208,7 +208,7 @@ def test_every_exception_ends_in_its_code(
 def test_3_a_file_that_cannot_be_deleted(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    kept = plan(copy, target).removals[0].files[0]
+    kept = plan(copy, target).undo.removals[0].files[0]
     with monkeypatch.context() as patch:
         FailDeletion(kept.data.name).install(patch)
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
@@ -222,7 +222,7 @@ def test_3_a_file_that_cannot_be_deleted(unpack: Unpack, tell: Tell, monkeypatch
 def test_3_a_savepoint_that_cannot_be_restored(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    lost = sorted(required(copy.table, plan(copy, target).case))[0]
+    lost = sorted(required(copy.table, plan(copy, target).undo.case))[0]
     drop(copy.path / lost)
     said = tell("savepoint", "show", target, "--verify", "-t", copy.path, *LOCAL, "-o", "json")
     assert said.code == 3
@@ -282,7 +282,7 @@ def test_12_a_lock(unpack: Unpack, tell: Tell) -> None:
 def test_12_a_pending_write_that_may_be_running(unpack: Unpack, tell: Tell, idle: str, code: int) -> None:
     copy = unpack("v9", "cow_failed_direct")
     target = savepoint(copy, copy.commits[-1])
-    (pending,) = plan(copy, target).removed
+    (pending,) = plan(copy, target).undo.removed
     copy.file(pending, "inflight").touch()
     said = tell("restore", target, "-t", copy.path, *LOCAL, "--plan", "--idle", idle)
     assert said.code == code
@@ -326,21 +326,21 @@ def test_16_no_java(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch,
 def test_130_between_two_steps(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    real = execute.delete_files
+    real = undo_steps.delete_files
 
     def signalled(*arguments: object) -> None:
         os.kill(os.getpid(), 2)
         real(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_files", signalled)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", signalled)
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 130
     last = said.err.splitlines()[-1]
     assert last.startswith("hudictl: interrupted (130): interrupted before: verify")
     assert "resume" in last
     # The step that was begun was ended.
-    assert not {file.path for removal in plan(copy, target).removals for file in removal.files}
+    assert not {file.path for removal in plan(copy, target).undo.removals for file in removal.files}
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
 
 
@@ -353,7 +353,7 @@ def test_130_at_once_with_the_second_signal(unpack: Unpack, tell: Tell, monkeypa
         os.kill(os.getpid(), 2)
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_files", twice)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", twice)
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 130
     assert tell("restore", target, "-t", copy.path, *LOCAL, "--yes").code == 0
@@ -376,7 +376,7 @@ def test_a_refused_create_names_only_options_that_it_has(unpack: Unpack, tell: T
 def test_the_plan_says_what_else_goes(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_record_index")
     target = savepoint(copy, copy.commits[0])
-    needed = sorted(required(copy.table, plan(copy, target).case))
+    needed = sorted(required(copy.table, plan(copy, target).undo.case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]))
     drop(copy.path / needed[0].rpartition("/")[0] / ".hoodie_partition_metadata")
     said = tell("restore", target, "-t", copy.path, *LOCAL, "--plan")

@@ -11,6 +11,7 @@ import pytest
 
 from hudictl import __version__
 from hudictl.ops.restore import execute
+from hudictl.ops.undo import execute as undo_steps
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
@@ -78,7 +79,7 @@ def test_show_tells_the_plan_and_every_attempt(
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[0]
     made = plan(copy, copy.savepoints[-1])
-    kept = made.removals[0].files[0]
+    kept = made.undo.removals[0].files[0]
     with monkeypatch.context() as patch:
         FailDeletion(kept.data.name).install(patch)
         options = ("--delete-later-savepoints", "--keep-backup", "--yes")
@@ -92,17 +93,17 @@ def test_show_tells_the_plan_and_every_attempt(
     assert list(result) == ["instant", "operation", "target", "plan", "attempts"]
     assert result["plan"]["options"]["delete_later_savepoints"] is True
     assert result["plan"]["savepoints_deleted"] == [time for time in [made.target] if time != target]
-    assert made.removals[0].time in [entry["time"] for entry in result["plan"]["instants"]]
+    assert made.undo.removals[0].time in [entry["time"] for entry in result["plan"]["instants"]]
     failed, done = result["attempts"]
     assert (failed["exit_code"], failed["report"], failed["version"]) == (3, None, __version__)
     assert kept.path in failed["message"]
     assert failed["ended_at"] <= done["started_at"]
     assert (done["exit_code"], done["message"]) == (0, "")
     assert done["report"]["restore"] == row["instant"]
-    assert done["report"]["instants"][0] == made.removals[0].time
+    assert done["report"]["instants"][0] == made.undo.removals[0].time
     shown = tell("history", "show", row["instant"], "-t", copy.path)
     assert shown.code == 0
-    assert all(str(word) in shown.out for word in (kept.path, made.removals[0].time, "attempt", done["pid"]))
+    assert all(str(word) in shown.out for word in (kept.path, made.undo.removals[0].time, "attempt", done["pid"]))
 
 
 def test_a_writer_that_came_in_is_in_the_record(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,13 +125,13 @@ def test_a_writer_that_came_in_is_in_the_record(unpack: Unpack, tell: Tell, monk
 
 def test_an_interruption_is_in_the_record(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
-    real = execute.delete_files
+    real = undo_steps.delete_files
 
     def signalled(*arguments: object) -> None:
         os.kill(os.getpid(), 2)
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(execute, "delete_files", signalled)
+    monkeypatch.setattr("hudictl.ops.undo.execute.delete_files", signalled)
     assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--yes").code == 130
     (row,) = history(tell, copy)
     assert (row["exit_code"], row["message"]) == (130, "interrupted before: verify")

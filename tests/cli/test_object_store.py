@@ -115,7 +115,7 @@ def test_stored_plans_name_the_files_as_the_writers_open_them(
 
     common = ("--yes", "--engine", "local", *s3.arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_files", die)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", die)
         assert tell("restore", target, "-t", uri, *common).code == 130
     table = open_table(uri, s3.options)
     pending = pending_rollbacks(table, load_timeline(table))
@@ -124,7 +124,7 @@ def test_stored_plans_name_the_files_as_the_writers_open_them(
     assert {path.removeprefix(f"{uri}/") for path in paths} <= s3.names(prefix)
     again = uri.replace("s3a:", "s3:")
     planned = plan_restore(session(open_table(again, s3.options)), target)
-    assert {removal.rollback for removal in planned.removals} == {entry.time for entry, _ in pending}
+    assert {removal.rollback for removal in planned.undo.removals} == {entry.time for entry, _ in pending}
     assert tell("resume", "-t", again, *common).code == 0
 
 

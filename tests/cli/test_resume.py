@@ -202,7 +202,7 @@ def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monk
         raise StorageFailed("the process dies here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "delete_files", dies)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", dies)
         assert tell("restore", "--to-instant", target, "-t", copy.path, *LOCAL, "--yes").code == 15
     assert copy.savepoints == [target]
     said = tell("resume", "-t", copy.path, *LOCAL, "--yes")

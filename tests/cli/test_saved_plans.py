@@ -232,7 +232,7 @@ def later_savepoint(copy: Copy) -> None:
 
 
 def lost(copy: Copy) -> None:
-    drop(copy.path / sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))[0])
+    drop(copy.path / sorted(required(copy.table, plan(copy, copy.savepoints[-1]).undo.case))[0])
 
 
 def no_savepoint(copy: Copy) -> None:

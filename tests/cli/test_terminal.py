@@ -89,7 +89,7 @@ def test_something_else_was_typed(unpack: Unpack, answer: str) -> None:
 def test_the_plan_is_shown_and_the_savepoint_is_typed(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    removed = plan(copy, target).removed
+    removed = plan(copy, target).undo.removed
     child = spawn("restore", target, "-t", copy.path, *LOCAL)
     child.expect(f"Type {target} to go on")
     assert all(instant in child.before for instant in removed)
@@ -181,7 +181,7 @@ def test_two_restores_at_once(unpack: Unpack) -> None:
     """One does it, the other one says so and keeps away."""
     copy = unpack("v9", "mor_savepoints")
     target = copy.savepoints[-1]
-    needed = set(required(copy.table, plan(copy, target).case))
+    needed = set(required(copy.table, plan(copy, target).undo.case))
     command = ("restore", target, "-t", copy.path, *LOCAL, "--yes")
     both = [start(*command), start(*command)]
     winner = psutil.Process(claimed_by(copy))
@@ -221,7 +221,7 @@ def test_spark_does_the_same(unpack: Unpack) -> None:
     """Listing, deleting and verifying as Spark jobs, and nothing of Spark's talk on stderr."""
     copy = unpack("v6", "mor_savepoints")
     target = copy.savepoints[-1]
-    gone = {file.path for removal in plan(copy, target).removals for file in removal.files}
+    gone = {file.path for removal in plan(copy, target).undo.removals for file in removal.files}
     process = start("restore", target, "-t", copy.path, "--master", "local[1]", "--yes", "-o", "json")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")

@@ -128,7 +128,7 @@ def test_an_executor_killed_during_the_deletion(
     """Spark runs its tasks again: same files, same timeline, same answer."""
     other, target = undisturbed(unpack, tell, "v9", "mor_savepoints")
     copy = unpack("v9", "mor_savepoints")
-    deleted = plan(copy, target).files_to_delete
+    deleted = plan(copy, target).undo.files_to_delete
     mark = tmp_path / "killed"
     monkeypatch.setattr(workers, "delete_files", partial(delete_and_kill, mark=str(mark)))
     said = tell("restore", target, "-t", copy.path, *on_cluster(master, fsspec_only), "--yes", "-o", "json")

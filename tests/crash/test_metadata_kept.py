@@ -101,7 +101,7 @@ def _way(version: str, name: str, way: Way, folder: Path) -> test_restore.Case:
 
 
 def _planned(case: test_restore.Case) -> MetadataPlan:
-    return plan_restore(session(open_table(str(case.base))), case.target, case.options).metadata_table
+    return plan_restore(session(open_table(str(case.base))), case.target, case.options).undo.metadata_table
 
 
 def _end_restore(case: test_restore.Case, base: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from hudictl.ops.restore import execute
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
@@ -142,7 +141,7 @@ def check_restore(lake: Lake, made: LakeTable, way: str, *, refused: str | None 
 def begin_restore(lake: Lake, uri: str, target: str) -> None:
     """A restore that dies before the deletion of files."""
     with pytest.MonkeyPatch.context() as patch, dying(None):
-        patch.setattr(execute, "delete_files", _die)
+        patch.setattr("hudictl.ops.undo.execute.delete_files", _die)
         with pytest.raises(Crash):
             lake.restore(uri, target)
 

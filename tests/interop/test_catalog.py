@@ -80,8 +80,8 @@ def restored(synced: Synced) -> CatalogGap:
     opened = session(open_table(str(synced.base)))
     plan = plan_restore(opened, synced.savepoint, RestoreOptions(settle_s=0.0, idle_ms=0))
     result = execute_restore(opened, plan)
-    assert result.catalog == plan.catalog
-    return plan.catalog
+    assert result.catalog == plan.undo.catalog
+    return plan.undo.catalog
 
 
 @pytest.mark.full
@@ -122,5 +122,5 @@ def test_a_rollback_is_noticed_as_little(synced: Synced) -> None:
     assert execute_rollback(opened, plan).catalog.vanishing_partitions == ("p=4",)
     synced.write("2")
     assert "p=4" in synced.listed()
-    synced.hudi.hiveql(synced.uri, list(plan.catalog.statements))
+    synced.hudi.hiveql(synced.uri, list(plan.undo.catalog.statements))
     assert "p=4" not in synced.listed()

@@ -58,13 +58,18 @@ def test_no_phase_of_a_rollback_begins(unpack: Unpack) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "left"), [("back_up_instants", "commit"), ("write_blocks", "files"), ("remove_traces", "rollback")]
+    ("work", "left"),
+    [
+        ("rollback.execute.back_up_instants", "commit"),
+        ("undo.execute.write_blocks", "files"),
+        ("rollback.execute.remove_traces", "rollback"),
+    ],
 )
 def test_in_the_middle_of_a_rollback(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, work: str, left: str) -> None:
     """Version 9 has files to delete: its rollback marks nothing."""
     copy = unpack("v9", "mor_part")
     target, data = newest(copy), copy.data()
-    in_the_middle(monkeypatch, EXECUTE.format("rollback", work), lambda: take_over(copy))
+    in_the_middle(monkeypatch, f"hudictl.ops.{work}", lambda: take_over(copy))
     stops(lambda: roll_back(copy, target))
     assert left != "commit" or target in copy.commits
     assert left == "rollback" or copy.data() == data
@@ -114,7 +119,7 @@ def test_the_next_instant_of_a_restore_is_not_un_published(unpack: Unpack, monke
 def test_a_restore_deletes_no_files(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
     data = copy.data()
-    in_the_middle(monkeypatch, EXECUTE.format("restore", "write_blocks"), lambda: take_over(copy))
+    in_the_middle(monkeypatch, EXECUTE.format("undo", "write_blocks"), lambda: take_over(copy))
     stops(lambda: restore(copy, copy.savepoints[-1]))
     assert copy.data() == data
 

@@ -1,6 +1,6 @@
 """What of a plan is shown: all of it, and amounts as eyes want them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -8,7 +8,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
-from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal
+from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal, Undo
 from hudictl.render.json import plain
 from hudictl.render.plans import metadata_text, restore_lines
 from hudictl.state.files.changes import Needed
@@ -86,7 +86,10 @@ def made(**changes: object) -> RestorePlan:
         "timeline": frozenset({"b", "a"}),
         "fingerprint": {"table": "t"},
     }
-    return RestorePlan(**{**values, **changes})  # type: ignore[arg-type]
+    values |= changes
+    names = [field.name for field in fields(Undo) if field.name in values]
+    undo = Undo(**{name: values.pop(name) for name in names})  # type: ignore[arg-type]
+    return RestorePlan(undo=undo, **values)  # type: ignore[arg-type]
 
 
 def test_json_holds_the_whole_plan() -> None:
@@ -182,7 +185,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         files_kept=(),
         files_lost=(),
         overlaps=(),
-        removals=made().removals[:1],
+        removals=made().undo.removals[:1],
         rollbacks_removed=(),
         cleans_discarded={},
         partition_metafiles_made=(),

@@ -26,16 +26,16 @@ def unpack(folder: Path, version: str, name: str) -> Copy:
 def test_a_completed_commit(tmp_path: Path) -> None:
     copy = unpack(tmp_path, "v9", "cow_part")
     shown = view(copy)
-    assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.indexes_lost) == ("UTC", None, False, ())
+    assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.undo.indexes_lost) == ("UTC", None, False, ())
     assert (shown.instant.action, shown.target) == ("commit", newest(copy))
     lines = rollback_lines(shown)
-    assert lines[0].startswith(f"Files to delete: {shown.files_to_delete} (")
-    paths = [file.path for file in shown.files]
+    assert lines[0].startswith(f"Files to delete: {shown.undo.files_to_delete} (")
+    paths = [file.path for file in shown.undo.files]
     told = [line.split(":")[0] for line in lines if line.startswith("  part-")]
     assert told == [f"  {path}" for path in sorted({path.partition("/")[0] for path in paths})]
     lines = [line for line in lines if not line.startswith("  part-")]
     assert lines[1] == f"Listed partitions: 4, those in the records of {shown.target}."
-    assert lines[2].startswith(f"Files required there by readers after the rollback: {shown.files_needed} (")
+    assert lines[2].startswith(f"Files required there by readers after the rollback: {shown.undo.files_needed} (")
     assert any(line.startswith("The metadata table is rolled back, too: 1 instant, ") for line in lines)
     assert "Metadata partitions that are kept: column_stats, files, partition_stats." in lines
     assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
@@ -48,15 +48,15 @@ def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
     """Rollback blocks, and the metadata table; nothing of what readers need."""
     shown = view(unpack(tmp_path, "v6", "mor_failed_direct"))
     lines = rollback_lines(shown)
-    assert len(shown.rollback_blocks) > 0
-    assert any(line.endswith(f"in file slices that are kept: {len(shown.rollback_blocks)}.") for line in lines)
+    assert len(shown.undo.rollback_blocks) > 0
+    assert any(line.endswith(f"in file slices that are kept: {len(shown.undo.rollback_blocks)}.") for line in lines)
     assert any(line.startswith("The metadata table is rolled back, too: ") for line in lines)
     assert not any("required by readers" in line for line in lines)
 
 
 def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
     copy = unpack(tmp_path, "v6", "cow_record_index")
-    needed = sorted(required(copy.table, rollback_of(copy, newest(copy)).case))
+    needed = sorted(required(copy.table, rollback_of(copy, newest(copy)).undo.case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:2]))
     partition = needed[0].partition("/")[0]
     drop(copy.path / partition / ".hoodie_partition_metadata")
@@ -91,7 +91,7 @@ def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
 
 def test_json_has_all_keys_in_words(tmp_path: Path) -> None:
     body = json.loads("".join(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part")))))
-    assert set(body["result"]) == set(RollbackPlan.shown)
+    assert set(body["result"]) == {name.rpartition(".")[2] for name in RollbackPlan.shown}
     assert body["result"]["metadata_table"]["fate"] == "rolled back"
     rows = body["result"]["metadata_table"]["partitions"]
     assert [(row["partition"], row["fate"]) for row in rows] == [("files", "kept")]

@@ -47,14 +47,14 @@ def test_it_is_kept_if_only_a_later_commit_is_removed(table: Copy) -> None:
 def test_a_rollback_of_that_commit_deletes_it(table: Copy) -> None:
     """The metadata table stays in its place. The writer has added its commit to the index that was being built."""
     roll_back(table, table.commits[3])
-    assert rollback_of(table, table.commits[2]).indexes_lost == ("record_index",)
+    assert rollback_of(table, table.commits[2]).undo.indexes_lost == ("record_index",)
     roll_back(table, table.commits[2])
     assert table.table.metadata_partitions == ("files",)
 
 
 @VERSIONS
 def test_a_rollback_of_the_commit_after_it_keeps_it(table: Copy) -> None:
-    assert rollback_of(table, table.commits[3]).indexes_lost == ()
+    assert rollback_of(table, table.commits[3]).undo.indexes_lost == ()
     roll_back(table, table.commits[3])
     assert table.table.metadata_partitions == ("files", "record_index")
 
@@ -62,7 +62,7 @@ def test_a_rollback_of_the_commit_after_it_keeps_it(table: Copy) -> None:
 @pytest.mark.parametrize("version", ["v6"])
 def test_version_6_a_rollback_of_that_commit_deletes_it(table: Copy) -> None:
     roll_back(table, table.commits[3])
-    assert rollback_of(table, table.commits[2]).indexes_lost == ("record_index",)
+    assert rollback_of(table, table.commits[2]).undo.indexes_lost == ("record_index",)
 
 
 @NEW

@@ -35,7 +35,7 @@ def stage_metadata(
         return read_whole(table.storage, path, INSTANT_BYTES)
     results = [
         rollback_result(table, removal, rollbacks[removal.time], blocks.get(removal.time, ()), duration_ms)
-        for removal in plan.removals
+        for removal in plan.undo.removals
     ]
     body = restore.encode_metadata(restore_time, duration_ms, results)
     table.storage.create(path, body)

@@ -1,9 +1,10 @@
 """Executing a restore, in the order of docs/safety.md. Every phase is idempotent: a rerun does the missing parts."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
@@ -12,6 +13,7 @@ from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.metadata.keep import (
+    MetadataOutcome,
     begin_keeping,
     forget_ended,
     nothing_required_lost,
@@ -30,17 +32,9 @@ from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
-from hudictl.ops.undo.execute import (
-    delete_files,
-    elapsed_ms,
-    end_open_writes,
-    remove_traces,
-    wait_for_queries,
-    write_blocks,
-)
-from hudictl.ops.undo.hashing import verify_hashing
+from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
 from hudictl.ops.undo.phases import Phase
-from hudictl.ops.undo.verify import verify_data
+from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import first_few
 from hudictl.state.facts import read_signs
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
@@ -74,6 +68,10 @@ class RestoreRun:
     rollbacks: Mapping[str, str]
     bodies: Mapping[str, bytes] = field(default_factory=dict)
     kept: KeptMetadata | None = None
+
+    @property
+    def undo(self) -> Undo:
+        return self.plan.undo
 
     @property
     def table(self) -> Table:
@@ -128,17 +126,17 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
 
 def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     """Every guard again, now that no other hudictl can act in between."""
-    table = session.table
+    table, undo = session.table, plan.undo
     signs = read_signs(table)
-    guards.not_moved(signs.timeline, plan.timeline)
+    guards.not_moved(signs.timeline, undo.timeline)
     restores_to(signs.planned_restores, plan.target)
-    removed = {removal.time: removal.instant for removal in plan.removals}
+    removed = {removal.time: removal.instant for removal in undo.removals}
     ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
     check_signs(session, signs, plan.target, removed, plan.options, ended)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
-    if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:
-        unchanged(table, plan.metadata_table)
-    plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=True))
+    if undo.metadata_table.keeps and still_kept(table, plan.resumes) is None:
+        unchanged(table, undo.metadata_table)
+    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, undo.marked, counted=True)))
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)
@@ -155,44 +153,33 @@ def _restore(run: RestoreRun) -> RestoreResult:
     _enter(run, Phase.PREPARE)
     # Before all else: beside a half created savepoint a rerun could not plan it again.
     latest = max(run.rollbacks.values(), default=run.time)
-    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.plan.metadata_table))
-    _side_lines(run)
+    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.undo.metadata_table))
+    _prepare(run)
 
     _enter(run, Phase.RETIRE_METADATA_TABLE)
-    _retire_metadata_table(run, planned=run.plan.metadata_table.mode is not Mode.NONE)
+    _retire_metadata_table(run, planned=run.undo.metadata_table.mode is not Mode.NONE)
 
     _enter(run, Phase.WRITE_ROLLBACK_PLANS)
-    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
+    back_up_instants(run.table, run.undo.removals, pending_too=run.plan.options.keep_backup)
     _request_rollbacks(run)
 
     # Not before the rollbacks exist: a rerun would choose other times, and leave these heartbeats behind.
     with beating(run.table, [run.time, *run.rollbacks.values()]):
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
-        remove_hashing_metadata(run.table, run.plan.hashing)
+        remove_hashing_metadata(run.table, run.undo.hashing)
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)
 
-        _enter(run, Phase.DELETE_FILES)
-        delete_dropped(run.table, run.time)
-        blocks = write_blocks(run.session, run.plan.marked)
-        run.held.check()
-        delete_files(run.session, run.plan.removals, Kind.RESTORE)
-
-        _enter(run, Phase.VERIFY)
-        plan = run.plan
-        found = verify_data(
+        _, blocks, found = delete_and_prove(
             run.session,
-            plan.removals,
-            plan.case,
-            plan.needed,
-            plan.files_lost,
-            plan.marked,
-            plan.files_kept,
+            run.held,
+            run.undo,
             Kind.RESTORE,
+            enter=partial(_enter, run),
+            delete_dropped=lambda: delete_dropped(run.table, run.time),
         )
-        verify_hashing(run.session, plan.removed, Kind.RESTORE)
         _retire_metadata_table(run)
         body = stage_metadata(
             run.table, run.time, run.plan, rollbacks=run.rollbacks, blocks=blocks, duration_ms=elapsed_ms(started)
@@ -202,7 +189,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
         _remove_instants(run)
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
-        metadata_table = roll_back_aside(run.session, run.kept, plan.removed, found)
+        metadata_table = roll_back_aside(run.session, run.kept, run.undo.removed, found)
 
         _enter(run, Phase.PUBLISH_RESTORE)
         _clear_up(run)
@@ -213,23 +200,28 @@ def _restore(run: RestoreRun) -> RestoreResult:
     complete_restore(run.table, run.time, body)
     forget_ended(run.table, (run.time, *run.plan.rollbacks_removed, *run.plan.rollbacks_discarded))
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
-    result = RestoreResult(
+    result = _result(run, metadata_table, readers_back_ms, elapsed_ms(started))
+    nothing_required_lost(run.table, run.undo.metadata_table, run.plan.options.require_index, metadata_table, result)
+    return result
+
+
+def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: int, duration_ms: int) -> RestoreResult:
+    undo = run.undo
+    return RestoreResult(
         restore=run.time,
         target=run.plan.target,
-        instants=tuple(removal.time for removal in run.plan.removals),
-        files_deleted=run.plan.files_to_delete,
-        bytes_deleted=run.plan.bytes_to_delete,
-        rollback_blocks=len(run.plan.rollback_blocks),
+        instants=tuple(removal.time for removal in undo.removals),
+        files_deleted=undo.files_to_delete,
+        bytes_deleted=undo.bytes_to_delete,
+        rollback_blocks=len(undo.rollback_blocks),
         readers_back_ms=readers_back_ms,
-        duration_ms=elapsed_ms(started),
-        files_lost=run.plan.files_lost,
-        metadata_table=metadata_table.fate(run.plan.metadata_table),
+        duration_ms=duration_ms,
+        files_lost=undo.files_lost,
+        metadata_table=metadata_table.fate(undo.metadata_table),
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
-        catalog=run.plan.catalog,
+        catalog=undo.catalog,
     )
-    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, metadata_table, result)
-    return result
 
 
 def _clear_up(run: RestoreRun) -> None:
@@ -237,7 +229,7 @@ def _clear_up(run: RestoreRun) -> None:
     _retire_metadata_table(run)
     delete_dropped(run.table, run.time)
     if not run.plan.options.keep_backup:
-        drop_backup(run.table, run.plan.removed)
+        drop_backup(run.table, run.undo.removed)
     if run.plan.protecting_savepoint:
         end_protection(run.table, run.plan.target)
 
@@ -270,8 +262,8 @@ def _settle(run: RestoreRun) -> RestoreRun:
     bodies = _encode(run)
     time.sleep(max(0.0, settled - time.monotonic()))
     timeline = load_timeline(run.table)
-    before = run.plan.timeline - {f"{run.plan.withdrawn}.restore.requested"}
-    moved = frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"} ^ before
+    before = run.undo.timeline - {f"{run.plan.withdrawn}.restore.requested"}
+    moved = (frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"}) ^ before
     if moved:
         raise Conflict(
             f"another process changed the timeline ({first_few(sorted(moved))}): the restore request was removed, "
@@ -295,14 +287,14 @@ def _settle(run: RestoreRun) -> RestoreRun:
 
 def _encode(run: RestoreRun) -> dict[str, bytes]:
     """The rollback plans that are not stored yet."""
-    removals = (removal for removal in run.plan.removals if not removal.rollback)
+    removals = (removal for removal in run.undo.removals if not removal.rollback)
     return {removal.time: instants.encode_rollback(run.table, removal) for removal in removals}
 
 
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
     """A time for each rollback, later than the restore's own; stored rollbacks keep their times."""
-    times = {removal.time: removal.rollback for removal in plan.removals if removal.rollback}
-    new = [removal.time for removal in plan.removals if not removal.rollback]
+    times = {removal.time: removal.rollback for removal in plan.undo.removals if removal.rollback}
+    new = [removal.time for removal in plan.undo.removals if not removal.rollback]
     return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
 
 
@@ -322,8 +314,8 @@ def _enter(run: RestoreRun, phase: Phase) -> None:
     what = f"{found} was changed by another process" if found else ""
     if target is None or not target.completed:
         what = f"the target {run.plan.target} was rolled back by another process"
-    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(entry.names)]
-    for clean in cleans_in_the_way(run.table, timeline, run.plan.case, new):
+    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.undo.timeline.issuperset(entry.names)]
+    for clean in cleans_in_the_way(run.table, timeline, run.undo.case, new):
         what = f"the clean {clean} would delete files required by {run.plan.target}; it appeared"
     if what:
         raise Conflict(
@@ -335,30 +327,31 @@ def _enter(run: RestoreRun, phase: Phase) -> None:
 
 def _is_intruder(plan: RestorePlan, instant: Instant, unpublished: bool) -> bool:
     """Whether a write is not as planned: published again, new, or, if it is to be kept, un-published."""
-    if instant.time in plan.removed:
+    if instant.time in plan.undo.removed:
         return unpublished and instant.completed
-    return not plan.timeline.issuperset(instant.names) or (instant.pending and _was_completed(plan, instant.time))
+    before = plan.undo.timeline
+    return not before.issuperset(instant.names) or (instant.pending and _was_completed(before, instant.time))
 
 
-def _was_completed(plan: RestorePlan, requested: str) -> bool:
-    return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in plan.timeline)
+def _was_completed(before: Collection[str], requested: str) -> bool:
+    return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in before)
 
 
-def _side_lines(run: RestoreRun) -> None:
+def _prepare(run: RestoreRun) -> None:
     """What the plan names beside its instants: protects the target, then removes what blocks the restore."""
     if run.plan.protecting_savepoint:
         protect_target(run.table, run.plan, run.time)
-    uncommit_hashing_metadata(run.table, run.plan.hashing)
+    uncommit_hashing_metadata(run.table, run.undo.hashing)
     timeline = load_timeline(run.table)
     for action, times in (
-        (fmt.CLEAN, run.plan.cleans_discarded),
+        (fmt.CLEAN, run.undo.cleans_discarded),
         (fmt.ROLLBACK, run.plan.rollbacks_discarded),
         (fmt.SAVEPOINT, run.plan.savepoints_deleted),
     ):
         for moment in times:
             delete_instant(run.table, timeline.find(moment, action))
             run.monitor.note(f"discarded the {action} {moment}")
-    for partition in run.plan.partition_metafiles_made:
+    for partition in run.undo.partition_metafiles_made:
         instants.create_metafile(run.table, partition, run.plan.target)
 
 
@@ -382,7 +375,7 @@ def _retire_metadata_table(run: RestoreRun, *, planned: bool = False) -> None:
 def _request_rollbacks(run: RestoreRun) -> None:
     """Writes every rollback's plan and inflight file, all of them before the first instant is un-published."""
     instants.wait_until(run.table, max(run.rollbacks.values(), default=""))
-    for removal in run.plan.removals:
+    for removal in run.undo.removals:
         if removal.instant is None and removal.rollback is None:
             # An earlier attempt removed the instant with its rollback.
             continue
@@ -395,7 +388,7 @@ def _request_rollbacks(run: RestoreRun) -> None:
 def _unpublish(run: RestoreRun) -> None:
     """Un-publishes the instants, newest first. Each needs a readable rollback plan: without one, a writer that cleans
     eagerly would take the instant for a failed write, and leave its files behind."""
-    for removal in run.plan.removals:
+    for removal in run.undo.removals:
         if removal.instant is not None and _is_published(removal.instant):
             run.held.check()
             instants.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
@@ -414,12 +407,12 @@ def _remove_instants(run: RestoreRun) -> None:
     instants: dict[str, list[Instant]] = {}
     for instant in timeline.writes():
         instants.setdefault(instant.time, []).append(instant)
-    for removal in run.plan.removals:
+    for removal in run.undo.removals:
         for instant in instants.get(removal.time, ()):
             delete_instant(run.table, instant)
     rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}
     # Before the rollbacks: a rerun does not know the times of those that are gone.
-    remove_traces(run.table, run.plan.removed | rollbacks)
+    remove_traces(run.table, run.undo.removed | rollbacks)
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
     for restore in run.plan.restores_superseded:

@@ -1,15 +1,12 @@
 """The fingerprint of a restore plan."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
 from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import Undo
 from hudictl.state.facts import Signs
-from hudictl.state.files.needed import Outcome
-from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.table import Table
 
@@ -19,9 +16,8 @@ def restore_fingerprint(
     signs: Signs,
     target: str,
     options: RestoreOptions,
-    removals: Sequence[Removal],
-    needed: Outcome,
-    metadata_table: MetadataPlan,
+    undo: Undo,
+    *,
     withdrawn: str | None,
     protects: bool,
 ) -> dict[str, str]:
@@ -32,21 +28,20 @@ def restore_fingerprint(
         protects: the target has no savepoint except hudictl's temporary one, so that its commit is compared instead.
     """
     timeline = signs.timeline
-    removed = {removal.time for removal in removals}
     subject = timeline.find(target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
     savepoints = [entry.time for entry in timeline.savepoints() if entry.time != target]
     restores = [entry.instant.time for entry in signs.planned_restores if entry.instant.time != withdrawn]
-    outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
+    outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in undo.removed]
     return {
         **table_fingerprint(table, asdict(options)),
         "target": f"{subject} {body_digest(table, subject, timeline.sizes)}",
-        **{f"instant {removal.time}": removal.now for removal in removals},
+        **{f"instant {removal.time}": removal.now for removal in undo.removals},
         "savepoints": listed(savepoints),
         "pending restores": listed(restores),
         "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "pending writes that stay": listed(outside),
-        "metadata table": metadata_facts(metadata_table),
-        "files that are needed": needed_digest(needed),
-        "files to delete": files_digest((file.path, file.size or 0) for removal in removals for file in removal.files),
+        "metadata table": metadata_facts(undo.metadata_table),
+        "files that are needed": needed_digest(undo.needed or {}),
+        "files to delete": files_digest((file.path, file.bytes) for file in undo.files),
     }

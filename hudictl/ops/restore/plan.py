@@ -1,8 +1,7 @@
 """The plan of a restore, as data, and as the body of ``restore.requested``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from hudictl.formats import instants as fmt
@@ -10,23 +9,8 @@ from hudictl.formats import restore
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import (
-    KEEP,
-    FileRow,
-    InstantRow,
-    KeptRow,
-    MarkedSlice,
-    PlannedBlock,
-    Removal,
-    block_rows,
-    file_rows,
-)
-from hudictl.state.files.catalog import NO_GAP, CatalogGap
-from hudictl.state.files.changes import Needed
-from hudictl.state.files.needed import Case
-from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.ops.undo.plan import KEEP, Undo
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
-from hudictl.table.files.hashing import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
 
@@ -105,37 +89,27 @@ class RestorePlan:
     - ``resumes``: the pending restore that the plan continues.
     - ``withdrawn``: a restore that was only requested: it has changed nothing, and is planned again.
     - ``restores_superseded``: other pending restores, which this one covers; ``pending_restores`` describes them all.
-    - ``removals``: the instants to remove, newest first.
-    - ``files_kept``: their names contain a removed instant, but no record proves that they are its own.
-    - ``files_lost``: required by the target, but missing: the operator has accepted that.
+    - ``undo``: what is undone, and what is left then.
     - ``later_writes``: new writes that appeared during a pending restore.
     - ``savepoints_deleted``: later savepoints.
     - ``protecting_savepoint``: the target has no savepoint except hudictl's temporary one.
     - ``rollbacks_removed``: rollback instants; ``rollbacks_discarded``: pending rollbacks of kept instants.
-    - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
-    - ``partition_metafiles_made``: partitions whose metafile is created again.
-    - ``indexes_lost``: the indexes of the metadata table that are deleted.
-    - ``metadata_table_unread``: why the metadata table could not be compared with storage.
-    - ``hashing``: the files of consistent hashing to delete.
-    - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
     - ``overlaps``: the instants on which the two rules differ.
     - ``names``: the required files by partition, for the protecting savepoint; empty without one.
-    - ``case``: the rules by which the table is judged when the work is done.
-    - ``timeline``: the timeline files at planning; ``fingerprint``: see ``ops.fingerprint``.
+    - ``fingerprint``: see ``ops.fingerprint``.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
         *("overlaps", "resumes", "pending_restores", "restores_superseded", "later_writes"),
-        *("nothing_to_do", "instants"),
-        *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
-        "savepoints_deleted",
-        "protecting_savepoint",
-        *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
-        *("metadata_table", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
-        *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog"),
-        *("files_needed", "bytes_needed", "timeline", "lock"),
+        *("nothing_to_do", "undo.instants"),
+        *("undo.files_to_delete", "undo.bytes_to_delete", "undo.files", "undo.files_kept", "undo.files_lost"),
+        *("undo.rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+        *("rollbacks_removed", "rollbacks_discarded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
+        *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
+        *("pending_writes_that_stay", "newer_compactions_that_stay", "undo.catalog"),
+        *("undo.files_needed", "undo.bytes_needed", "undo.timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.RESTORE.value
@@ -151,78 +125,25 @@ class RestorePlan:
     withdrawn: str | None
     restores_superseded: tuple[str, ...]
     pending_restores: tuple[FoundRestore, ...]
-    removals: tuple[Removal, ...]
-    marked: tuple[MarkedSlice, ...]
-    files_kept: tuple[KeptRow, ...]
-    files_lost: tuple[str, ...]
+    undo: Undo
     later_writes: tuple[str, ...]
     savepoints_deleted: tuple[str, ...]
     protecting_savepoint: bool
     rollbacks_removed: tuple[str, ...]
     rollbacks_discarded: tuple[str, ...]
-    cleans_discarded: Mapping[str, int]
-    partition_metafiles_made: tuple[str, ...]
-    metadata_table: MetadataPlan
-    hashing: tuple[HashingFile, ...]
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
-    needed: Mapping[str, Needed]
     names: Mapping[str, tuple[str, ...]]
-    case: Case
-    timeline: frozenset[str]
     lock: LockConfig
-    metadata_table_unread: str | None = None
-    catalog: CatalogGap = NO_GAP
-
-    @cached_property
-    def removed(self) -> frozenset[str]:
-        """The times of the instants to remove. Cached, because it is used once for each file."""
-        return frozenset(removal.time for removal in self.removals)
-
-    @property
-    def instants(self) -> tuple[InstantRow, ...]:
-        return tuple(removal.row for removal in self.removals)
-
-    @property
-    def files(self) -> Iterator[FileRow]:
-        return file_rows(self.removals)
-
-    @property
-    def rollback_blocks(self) -> tuple[PlannedBlock, ...]:
-        return block_rows(self.removals)
-
-    @property
-    def files_to_delete(self) -> int:
-        return sum(len(removal.files) for removal in self.removals)
-
-    @property
-    def bytes_to_delete(self) -> int:
-        return sum(removal.size for removal in self.removals)
-
-    @property
-    def indexes_lost(self) -> tuple[str, ...]:
-        return self.metadata_table.lost
-
-    @property
-    def hashing_metadata_removed(self) -> tuple[str, ...]:
-        return tuple(file.path for file in self.hashing)
-
-    @property
-    def files_needed(self) -> int:
-        return sum(entry.count for entry in self.needed.values())
-
-    @property
-    def bytes_needed(self) -> int:
-        return sum(entry.size for entry in self.needed.values())
 
     @property
     def records_written(self) -> int:
         """The records that the instants wrote, without those that table services have only rewritten."""
-        return sum(removal.records for removal in self.removals if removal.operation not in _REWRITES)
+        return sum(removal.records for removal in self.undo.removals if removal.operation not in _REWRITES)
 
     @property
     def nothing_to_do(self) -> bool:
-        return not (self.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)
+        return not (self.undo.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -232,17 +153,17 @@ class RestorePlan:
             "fingerprint": dict(self.fingerprint),
             "instants": [
                 {"time": entry.time, "action": entry.action, "files": len(entry.files), "bytes": entry.size}
-                for entry in self.removals
+                for entry in self.undo.removals
             ],
             "rule": self.rule,
             LATER_WRITES: list(self.later_writes),
             "savepoints_deleted": list(self.savepoints_deleted),
             "rollbacks_removed": list(self.rollbacks_removed),
             "rollbacks_discarded": list(self.rollbacks_discarded),
-            "cleans_discarded": list(self.cleans_discarded),
-            "metadata_table": self.metadata_table.fate,
-            "indexes_kept": list(self.metadata_table.indexes_kept),
-            "indexes_lost": list(self.indexes_lost),
+            "cleans_discarded": list(self.undo.cleans_discarded),
+            "metadata_table": self.undo.metadata_table.fate,
+            "indexes_kept": list(self.undo.metadata_table.indexes_kept),
+            "indexes_lost": list(self.undo.indexes_lost),
         }
 
 
@@ -253,7 +174,7 @@ def encode_plan(plan: RestorePlan) -> bytes:
     timeline, and un-publishing changes that action.
     """
     infos = []
-    for removal in plan.removals:
+    for removal in plan.undo.removals:
         actions = [removal.action]
         if removal.instant is not None:
             # Without log compaction: Hudi's restore stops at that action.

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Refused
@@ -18,17 +17,12 @@ from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, Rest
 from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
-from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_rows, marked_logs
-from hudictl.ops.undo.planning import empty_logs, plan_removals
+from hudictl.ops.undo.blocks import plan_blocks
+from hudictl.ops.undo.plan import Removal, Undo, asked_to_delete, marked_logs
+from hudictl.ops.undo.planning import Judged, empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.ops.undo.untouched import untouched_rollbacks
-from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.files.borrowed import borrowed_logs
-from hudictl.state.files.catalog import catalog_gap
-from hudictl.state.files.instant_files import partitions_of
-from hudictl.state.files.needed import Case, Outcome, judged
 from hudictl.state.files.savepoint_files import needed_names
 from hudictl.state.files.savepoints import is_protection
 from hudictl.state.metadata.gap import metadata_gap
@@ -37,31 +31,18 @@ from hudictl.state.metadata.treatment import metadata_fate, unchanged
 from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.timeline.ahead import is_ahead
-from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import writable_table
-from hudictl.table.files.hashing import hashing_files
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline.commits import Commits
 
 _WAY_OUT = (
     "if no file was deleted yet, `hudictl resume --withdraw` withdraws the restore; `hudictl resume --accept-loss` "
     "finishes it without these files"
 )
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A possible way to restore. ``backup`` is the metadata of un-published instants."""
-
-    scope: Scope
-    case: Case
-    outcome: Outcome
-    backup: Commits
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
@@ -83,38 +64,25 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     known = read_known(table, session.engine)
     note, named = session.monitor.note, first.savepointed.partitions
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
-    chosen = _possible(facts, session.engine, first, ways)
-    foreign = chosen.scope.foreign
-    liveness.no_running_rollback(signs, chosen.scope.options.idle_ms, [entry.instant for entry in foreign])
-    discarded = untouched_rollbacks(facts, session.engine, foreign)
+    scope, found = _possible(facts, session.engine, first, ways)
+    liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
+    discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
 
-    removals = _removals(facts, session.engine, chosen)
-    # Oldest first, so that a reader finds the blocks in the order of the commits.
-    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
-    marked = marked_slices(blocks, facts.sweep)
-    for removal in removals if chosen.scope.pending is None else ():
+    removals = _removals(facts, session.engine, scope, found)
+    for removal in removals if scope.pending is None else ():
         if removal.instant is not None:
             rollback_guards.no_block_ahead(facts.table, removal.instant, removal.blocks)
-    refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
+    marked = slices_to_mark(facts, found, removals)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
-    metadata_table = _metadata_table(facts, chosen, marked_logs(removals))
-    return _made(session, facts, chosen, removals, marked, metadata_table, discarded=discarded)
+    metadata_table = _metadata_table(facts, scope, found, marked_logs(removals))
+    undo = plan_undo(facts, session.engine, scope.removed, found, removals, marked, metadata_table)
+    return _made(session, facts, scope, undo, discarded=discarded)
 
 
-def _made(
-    session: Session,
-    facts: Facts,
-    chosen: _Judged,
-    removals: tuple[Removal, ...],
-    marked: tuple[MarkedSlice, ...],
-    metadata_table: MetadataPlan,
-    *,
-    discarded: tuple[str, ...],
-) -> RestorePlan:
+def _made(session: Session, facts: Facts, scope: Scope, undo: Undo, *, discarded: tuple[str, ...]) -> RestorePlan:
     """The plan, from the facts and their judgement."""
     table, signs = facts.table, facts.signs
-    scope, needed = chosen.scope, chosen.outcome
     protects = scope.savepoint is None or is_protection(scope.savepoint.head)
     later = later_savepoints(signs, scope.removed)
     return RestorePlan(
@@ -122,7 +90,7 @@ def _made(
         target=scope.target,
         options=scope.options,
         fingerprint=restore_fingerprint(
-            table, signs, scope.target, scope.options, removals, needed, metadata_table, scope.withdrawn, protects
+            table, signs, scope.target, scope.options, undo, withdrawn=scope.withdrawn, protects=protects
         ),
         table_version=table.version,
         rule=scope.rule,
@@ -131,32 +99,20 @@ def _made(
         withdrawn=scope.withdrawn,
         restores_superseded=_superseded(scope),
         pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.planned_restores),
-        removals=removals,
-        marked=marked,
-        files_kept=kept_rows(needed.unproved),
-        files_lost=needed.missing,
+        undo=undo,
         later_writes=scope.later_writes,
         savepoints_deleted=tuple(sorted((entry.time for entry in later), reverse=True)),
         protecting_savepoint=protects,
         rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
         rollbacks_discarded=discarded,
-        cleans_discarded=needed.cleans,
-        partition_metafiles_made=needed.bare,
-        metadata_table=metadata_table,
-        hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
-        catalog=catalog_gap(table, scope.removed, facts.commits, chosen.backup, needed.needed),
-        needed=needed.needed,
-        names=needed_names(facts, chosen.case) if protects else JoinedNames({}),
-        case=chosen.case,
-        timeline=frozenset(signs.timeline.modified_ms),
+        names=needed_names(facts, undo.case) if protects else JoinedNames({}),
         lock=session.lock,
-        metadata_table_unread=facts.known.unread,
     )
 
 
-def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> MetadataPlan:
+def _metadata_table(facts: Facts, scope: Scope, found: Judged, marked: Collection[str]) -> MetadataPlan:
     """What becomes of the metadata table; of a restore that has begun, as it was recorded.
 
     Args:
@@ -166,8 +122,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
         Refused: a required index cannot be kept, or Hudi could not build one again; Conflict, Unreadable,
             StorageFailed.
     """
-    table, scope = facts.table, chosen.scope
-    options, pending = scope.options, scope.pending
+    table, options, pending = facts.table, scope.options, scope.pending
     if not (scope.removed or scope.found or scope.foreign):
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
@@ -182,7 +137,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
         if begun is not None and begun.plan.get("metadata_table") not in KEPT:
             delete = "the restore began without it"
     plan = _lost_aside(facts, pending) or metadata_fate(
-        facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete
+        facts, scope.removed.keys(), found.outcome, scope.savepointed, marked=marked, delete=delete
     )
     if begun is None:
         # One that hudictl has begun could not go back any more: it tells at its end.
@@ -207,11 +162,11 @@ def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | 
     return unrecorded(table, times)
 
 
-def _possible(facts: Facts, engine: Engine, scope: Scope, others: Iterator[Scope]) -> _Judged:
-    """The judgement of the first way. Raises its refusal; if the other rule would lose nothing, the hint names it: it
+def _possible(facts: Facts, engine: Engine, scope: Scope, others: Iterator[Scope]) -> tuple[Scope, Judged]:
+    """The first way, and its judgement. Raises its refusal; if the other rule would lose nothing, the hint names it: it
     removes other instants, so the operator decides."""
     try:
-        return _judged(facts, engine, scope)
+        return scope, _judged(facts, engine, scope)
     except Refused as refusal:
         # The other way may fail at its own guards.
         with suppress(HudictlError):
@@ -236,7 +191,7 @@ def _other_rule(scope: Scope, other: Scope) -> str:
     return f"--rule {other.rule} has all files: it {' and '.join(said)}, which overlap {scope.target}"
 
 
-def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
+def _judged(facts: Facts, engine: Engine, scope: Scope) -> Judged:
     """What becomes of the table's files, and the pending cleans to remove. All files required by the target exist, and
     no other process works on the table.
 
@@ -248,14 +203,8 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
 
     unpublished = [time for time, instant in scope.removed.items() if instant is None or instant.pending]
     backup = backed_up_commits(table, unpublished) if scope.pending else {}
-    borrowed = borrowed_logs(facts, scope.removed, backup)
-    file_guards.own_files_only(facts, scope.removed, borrowed)
-    owners = partitions_of(facts, scope.removed, backup)
-    cleans = pending_cleans(signs.timeline)
-    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners, borrowed, cleans=cleans)
-
-    file_guards.no_other_table(facts, owners)
-    file_guards.nothing_contradicts(outcome)
+    found = judge_files(facts, scope.removed, backup, scope.savepointed)
+    case, outcome = found.case, found.outcome
     if not scope.pending:
         file_guards.timeline_has_its_end(facts, engine, scope.options.accept_lost_instants)
         other_rule = f"{file_guards.CHOOSE_LATER}, or another --rule"
@@ -276,17 +225,17 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
         if metadata_table_in_use(table):
             metadata_guards.no_empty_file(facts, scope.removed)
     liveness.no_running_clean(signs, idle_ms, outcome.cleans)
-    return _Judged(scope, case, outcome, backup)
+    return found
 
 
-def _removals(facts: Facts, engine: Engine, chosen: _Judged) -> tuple[Removal, ...]:
+def _removals(facts: Facts, engine: Engine, scope: Scope, found: Judged) -> tuple[Removal, ...]:
     """What is removed with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
-    removed, pending = chosen.scope.removed, chosen.scope.pending
+    removed, pending = scope.removed, scope.pending
     # The action before un-publishing: Hudi's metadata names this one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
     empty = empty_logs(facts, (), 0) if removed else []
-    return plan_removals(facts, removed, blocks, actions, chosen.backup, chosen.outcome.removed, empty=empty)
+    return plan_removals(facts, removed, blocks, actions, found, empty=empty)
 
 
 def _superseded(scope: Scope) -> tuple[str, ...]:

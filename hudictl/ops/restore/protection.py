@@ -30,7 +30,7 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
         create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, completed)
         timeline = load_timeline(table)
     for clean in timeline.having(CLEAN):
-        if not plan.timeline.issuperset(clean.names):
+        if not plan.undo.timeline.issuperset(clean.names):
             raise Conflict(
                 f"{clean} appeared during the restore; the restore is still pending",
                 hint="stop all writers and table services, then run `hudictl resume`",

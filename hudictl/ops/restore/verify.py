@@ -32,7 +32,7 @@ def verify_timeline(
         Incomplete, Unreadable.
     """
     ended = {*plan.rollbacks_removed, *rollbacks}
-    _nothing_in([*_findings(table, plan.target, restore, plan.removed, ended, kept)], "the restore is published")
+    _nothing_in([*_findings(table, plan.target, restore, plan.undo.removed, ended, kept)], "the restore is published")
 
 
 def nothing_still_wrong(table: Table, target: str, required: Collection[str] = ()) -> None:

@@ -28,11 +28,11 @@ def no_new_metadata_table(
         retired: whether the rollback has already taken the former one out of use, if the plan says so.
         kept: the former one, if it is set aside.
     """
-    takes = plan.metadata_table.takes_it
+    takes = plan.undo.metadata_table.takes_it
     if (not retired if takes else plan.metadata_table_found) or place_of(table, time, kept).other is Other.NONE:
         return
     if takes:
-        metadata_table_can_go(signs, plan.target, plan.timeline)
+        metadata_table_can_go(signs, plan.target, plan.undo.timeline)
     raise Conflict(
         f"a writer is building a new metadata table ({METADATA_TABLE}), which did not exist at planning",
         hint="wait until that writer has ended, or stop it; then run the same command again, or `hudictl resume`",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from hudictl.errors import Conflict, StorageFailed
@@ -38,24 +39,14 @@ from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
 from hudictl.ops.session import Kind, Session, changing_all
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants
-from hudictl.ops.undo.execute import (
-    delete_files,
-    elapsed_ms,
-    end_open_writes,
-    remove_traces,
-    wait_for_queries,
-    write_blocks,
-)
-from hudictl.ops.undo.hashing import verify_hashing
+from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
 from hudictl.ops.undo.phases import Phase
-from hudictl.ops.undo.plan import MarkedSlice, Removal
-from hudictl.ops.undo.verify import verify_data
+from hudictl.ops.undo.plan import Removal
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.writers.activity import last_sign_ms, may_be_writing
 from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
-from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes
 from hudictl.table.properties import recover_properties
@@ -115,7 +106,7 @@ def _not_changed(signs: Signs, plan: RollbackPlan) -> None:
     """Raises Conflict: the instant, or its rollbacks, are not those of the plan."""
     instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
     if plan.completed:
-        timeline_guards.not_moved(signs.timeline, plan.timeline)
+        timeline_guards.not_moved(signs.timeline, plan.undo.timeline)
     stored = {entry.time for entry, _ in stored_rollbacks(signs, plan.target)}
     if instant != plan.removal.instant or stored != _planned(plan):
         raise Conflict(f"{plan.target} has changed since planning", hint="run the command again: it makes a new plan")
@@ -130,13 +121,15 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
     """The plan, with the lengths that its logs have now. Raises a guard's error."""
     table, instant = session.table, plan.removal.instant
     check_target(table, signs, plan.target, instant, plan.options)
-    if plan.metadata_table.takes_it:
-        metadata_table_can_go(signs, plan.target, plan.timeline)
+    if plan.undo.metadata_table.takes_it:
+        metadata_table_can_go(signs, plan.target, plan.undo.timeline)
     no_new_metadata_table(table, plan, signs, plan.resumes or "")
-    if plan.metadata_table.takes_it and plan.metadata_table.keeps and set_aside_by(table, _planned(plan)) is None:
-        unchanged(table, plan.metadata_table)
+    kept = plan.undo.metadata_table
+    if kept.takes_it and kept.keeps and set_aside_by(table, _planned(plan)) is None:
+        unchanged(table, kept)
     _check_silence(table, signs, plan)
-    return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
+    marked = end_open_writes(session, plan.undo.marked, counted=plan.completed)
+    return replace(plan, undo=replace(plan.undo, marked=marked))
 
 
 def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
@@ -144,27 +137,27 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     table = run.table
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
     for one in run.each:
-        uncommit_hashing_metadata(table, one.plan.hashing)
+        uncommit_hashing_metadata(table, one.plan.undo.hashing)
     run = _begin(run)
 
     with beating(table, run.times, min(BEAT_SECONDS, table.heartbeat_rule.interval_ms / 1000)):
-        _side_lines(run, _enter(run, Phase.PREPARE))
+        timeline = _enter(run, Phase.PREPARE)
+        _prepare(run, timeline)
 
         _enter(run, Phase.UNPUBLISH_ONE)
         run = replace(run, each=tuple(_keeping(table, one) for one in run.each))
         _hide(run)
         wait_for_queries(run.monitor, run.options.grace_s)
 
-        _enter(run, Phase.DELETE_FILES)
-        _delete_dropped(run)
-        marked = _marked(run)
-        blocks = write_blocks(run.session, marked)
-        removals = [_still_empty(run, one) for one in run.each]
-        run.held.check()
-        delete_files(run.session, removals, Kind.ROLLBACK)
-
-        _enter(run, Phase.VERIFY)
-        found = _verify(run, removals, marked)
+        undone, blocks, found = delete_and_prove(
+            run.session,
+            run.held,
+            run.undo,
+            Kind.ROLLBACK,
+            enter=partial(_enter, run),
+            delete_dropped=lambda: _delete_dropped(run),
+            last_look=lambda undo: replace(undo, removals=tuple(_still_empty(run, one) for one in run.each)),
+        )
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
         metadata = [roll_back_aside(run.session, one.kept, {one.plan.target}, found) for one in run.each]
@@ -174,7 +167,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         elapsed = elapsed_ms(started)
         results = [
             instants.rollback_result(table, removal, one.time, blocks.get(one.plan.target, ()), elapsed)
-            for one, removal in zip(run.each, removals, strict=True)
+            for one, removal in zip(run.each, undone.removals, strict=True)
         ]
     remove_traces(table, run.times)
     metadata = [use_again(table, one.kept, outcome) for one, outcome in zip(run.each, metadata, strict=True)]
@@ -183,16 +176,16 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     verify_timeline(run)
     return [
         _ended(table, one, removal, outcome, elapsed_ms(started))
-        for one, removal, outcome in zip(run.each, removals, metadata, strict=True)
+        for one, removal, outcome in zip(run.each, undone.removals, metadata, strict=True)
     ]
 
 
 def _keeping(table: Table, one: One) -> One:
     """The rollback, with the metadata table that it sets aside, if it does."""
-    if not one.plan.metadata_table.takes_it:
+    if not one.plan.undo.metadata_table.takes_it:
         return one
     earlier = set_aside_by(table, (one.time, *one.plan.rollbacks_superseded))
-    return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.metadata_table))
+    return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.undo.metadata_table))
 
 
 def _delete_dropped(run: RollbackRun) -> None:
@@ -200,27 +193,6 @@ def _delete_dropped(run: RollbackRun) -> None:
     run together leave it in its place."""
     for one in run.each if len(run.each) == 1 else ():
         delete_dropped(run.table, one.time)
-
-
-def _marked(run: RollbackRun) -> tuple[MarkedSlice, ...]:
-    """The slices that get rollback blocks: several instants may have written into one."""
-    found: dict[tuple[str, str, str], MarkedSlice] = {}
-    for entry in chain.from_iterable(one.plan.marked for one in run.each):
-        before = found.get((entry.partition, entry.file_id, entry.base_instant))
-        times = before.targets + entry.targets if before is not None else entry.targets
-        found[entry.partition, entry.file_id, entry.base_instant] = replace(entry, targets=times)
-    return tuple(found.values())
-
-
-def _verify(run: RollbackRun, removals: Sequence[Removal], marked: Sequence[MarkedSlice]) -> Sweep:
-    """Proves the deletions by one listing; all were planned from one. Raises Incomplete."""
-    plan = run.each[0].plan
-    needed = plan.needed if plan.completed else None
-    found = verify_data(
-        run.session, removals, plan.case, needed, plan.files_lost, marked, plan.files_kept, Kind.ROLLBACK
-    )
-    verify_hashing(run.session, run.targets, Kind.ROLLBACK)
-    return found
 
 
 def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, duration_ms: int) -> RollbackResult:
@@ -233,13 +205,13 @@ def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, 
         files_deleted=len(removal.files),
         bytes_deleted=removal.size,
         rollback_blocks=len(plan.removal.blocks),
-        metadata_table=metadata.fate(plan.metadata_table),
+        metadata_table=metadata.fate(plan.undo.metadata_table),
         duration_ms=duration_ms,
-        indexes_kept=() if metadata.given_up else plan.metadata_table.indexes_kept,
+        indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
-        catalog=plan.catalog,
+        catalog=plan.undo.catalog,
     )
-    nothing_required_lost(table, plan.metadata_table, plan.options.require_index, metadata, result)
+    nothing_required_lost(table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
     return result
 
 
@@ -305,11 +277,11 @@ def _settle(run: RollbackRun) -> Signs:
     for one in run.each:
         plan = one.plan
         if plan.completed:
-            timeline_guards.not_moved(signs.timeline, plan.timeline | _requested(run.table, one))
+            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | _requested(run.table, one))
         instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
         no_live_heartbeat(signs, [instant] if instant else [])
-        if plan.metadata_table.takes_it:
-            metadata_table_can_go(signs, plan.target, plan.timeline)
+        if plan.undo.metadata_table.takes_it:
+            metadata_table_can_go(signs, plan.target, plan.undo.timeline)
         no_new_metadata_table(run.table, plan, signs, one.time)
         _check_silence(run.table, signs, plan)
     return signs
@@ -367,11 +339,11 @@ def _refuse_intruders(table: Table, one: One, signs: Signs, phase: Phase) -> Non
     came += [str(entry) for entry in (timeline.find(plan.target, fmt.SAVEPOINT),) if entry is not None]
     if plan.completed:
         others = [entry for entry in timeline.writes() if entry.time != plan.target]
-        came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
+        came += [str(entry) for entry in others if not plan.undo.timeline.issuperset(entry.names)]
         if phase.after_unpublishing:
             came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and entry.completed]
-        new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
-        came += [f"the clean {time}" for time in cleans_in_the_way(table, timeline, plan.case, new)]
+        new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.undo.timeline.issuperset(entry.names)]
+        came += [f"the clean {time}" for time in cleans_in_the_way(table, timeline, plan.undo.case, new)]
     if came:
         raise Conflict(
             f"{came[0]} appeared or changed during the rollback; the rollback is still pending",
@@ -380,13 +352,13 @@ def _refuse_intruders(table: Table, one: One, signs: Signs, phase: Phase) -> Non
         )
 
 
-def _side_lines(run: RollbackRun, timeline: Timeline) -> None:
+def _prepare(run: RollbackRun, timeline: Timeline) -> None:
     """What the plans name beside their instants: removes cleans that block them, and creates metafiles."""
     for plan in (one.plan for one in run.each):
-        for clean in plan.cleans_discarded:
+        for clean in plan.undo.cleans_discarded:
             delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
             run.monitor.note(f"discarded the clean {clean}")
-        for partition in plan.partition_metafiles_made:
+        for partition in plan.undo.partition_metafiles_made:
             instants.create_metafile(run.table, partition, plan.target)
 
 
@@ -405,20 +377,20 @@ def _hide(run: RollbackRun) -> None:
 def _hide_one(run: RollbackRun, one: One) -> None:
     plan, table = one.plan, run.table
     _retire_metadata_table(run, one)
-    if not plan.metadata_table.takes_it and drop_indexes(table, plan.indexes_lost, one.time):
-        run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
+    if not plan.undo.metadata_table.takes_it and drop_indexes(table, plan.undo.indexes_lost, one.time):
+        run.monitor.note(f"took out of use: {', '.join(plan.undo.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(table, [plan.removal], pending_too=plan.options.keep_backup)
         instants.check_rollback_plan(table, one.time, plan.target)
         run.held.check()
         instants.unpublish(table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
-    remove_hashing_metadata(table, plan.hashing)
+    remove_hashing_metadata(table, plan.undo.hashing)
     if len(run.each) > 1:
         # They were never seen, and leave the metadata table as it is: the next phase looks again.
         return
     no_new_metadata_table(table, plan, _signs(run), one.time, retired=True, kept=one.kept)
-    if plan.metadata_table.in_place and plan.metadata_table.keeps:
+    if plan.undo.metadata_table.in_place and plan.undo.metadata_table.keeps:
         roll_back_metadata(table, plan.target, one.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
 
@@ -435,8 +407,8 @@ def _still_empty(run: RollbackRun, one: One) -> Removal:
     if not others:
         return removal
     signs = _signs(run)
-    if plan.metadata_table.takes_it:
-        metadata_table_can_go(signs, plan.target, plan.timeline)
+    if plan.undo.metadata_table.takes_it:
+        metadata_table_can_go(signs, plan.target, plan.undo.timeline)
         busy = False
     else:
         busy = may_be_writing(run.table, replace(signs, timeline=signs.timeline.without(run.targets)), removal.time)
@@ -450,10 +422,10 @@ def _retire_metadata_table(run: RollbackRun, one: One) -> None:
 
     Raises Conflict; the rollback is still pending.
     """
-    if not one.plan.metadata_table.takes_it:
+    if not one.plan.undo.metadata_table.takes_it:
         return
     place = place_of(run.table, one.time, one.kept)
     if not place.is_aside and (one.kept is not None or place.other is not Other.NONE):
-        metadata_table_can_go(_signs(run), one.plan.target, one.plan.timeline)
+        metadata_table_can_go(_signs(run), one.plan.target, one.plan.undo.timeline)
     if take_out_of_use(run.table, one.time, one.kept):
         run.monitor.note("took the metadata table out of use")

@@ -154,9 +154,9 @@ def planned(plan: RollbackPlan) -> RollbackOutcome:
         instant=plan.target,
         outcome="would be rolled back",
         rollback=plan.resumes,
-        files_deleted=plan.files_to_delete,
-        bytes_deleted=plan.bytes_to_delete,
-        metadata_table=plan.metadata_table.fate,
+        files_deleted=plan.undo.files_to_delete,
+        bytes_deleted=plan.undo.bytes_to_delete,
+        metadata_table=plan.undo.metadata_table.fate,
         exit_code=0,
         message="",
     )

@@ -4,31 +4,22 @@ from dataclasses import asdict
 
 from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import Undo
 from hudictl.state.facts import Signs
-from hudictl.state.files.needed import Outcome
-from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.table import Table
 
 
-def rollback_fingerprint(
-    table: Table,
-    signs: Signs,
-    options: RollbackOptions,
-    removal: Removal,
-    needed: Outcome,
-    metadata_table: MetadataPlan,
-) -> dict[str, str]:
+def rollback_fingerprint(table: Table, signs: Signs, options: RollbackOptions, undo: Undo) -> dict[str, str]:
     """The rollback of one instant; other writes beside a pending target do not count."""
     timeline = signs.timeline
     return {
         **table_fingerprint(table, asdict(options)),
-        f"instant {removal.time}": removal.now,
+        **{f"instant {removal.time}": removal.now for removal in undo.removals},
         "savepoints": listed(entry.time for entry in timeline.savepoints()),
         "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
-        "metadata table": metadata_facts(metadata_table),
-        "files that are needed": needed_digest(needed),
-        "files to delete": files_digest((file.path, file.size or 0) for file in removal.files),
+        "metadata table": metadata_facts(undo.metadata_table),
+        "files that are needed": needed_digest(undo.needed or {}),
+        "files to delete": files_digest((file.path, file.bytes) for file in undo.files),
     }

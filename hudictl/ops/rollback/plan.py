@@ -1,6 +1,6 @@
 """A rollback's plan, as data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -8,23 +8,8 @@ from hudictl.formats.instants import State
 from hudictl.formats.plans import CompactedSlice
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import (
-    KEEP,
-    FileRow,
-    InstantRow,
-    KeptRow,
-    MarkedSlice,
-    PlannedBlock,
-    Removal,
-    block_rows,
-    file_rows,
-)
-from hudictl.state.files.catalog import NO_GAP, CatalogGap
-from hudictl.state.files.changes import Needed
-from hudictl.state.files.needed import Case
-from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.ops.undo.plan import KEEP, InstantRow, Removal, Undo
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
-from hudictl.table.files.hashing import HashingFile
 from hudictl.table.locks.config import LockConfig
 
 
@@ -54,37 +39,20 @@ class RollbackPlan:
 
     - ``resumes``: the pending rollback that the plan continues; ``begun``: whether it is inflight.
     - ``rollbacks_superseded``: other pending rollbacks of the instant, which are removed.
-    - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``), in
-      the partitions that are listed.
-      ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
+    - ``undo``: what is undone, and what is left then, in the partitions that are listed.
+    - ``completed``: readers see the instant, so that the files that they require without it must exist.
     - ``planned_again``: the file slices of the target's plan, if this is lost and made again.
-    - ``files_lost``: required files that are already missing, with or without the rollback.
-    - ``metadata_table``: what becomes of the metadata table.
-    - ``indexes_lost``: the indexes of the metadata table that are deleted.
-    - ``metadata_table_unread``: if it is deleted, why it could not be compared with storage.
-    - ``metadata_table_found``: whether there was one at planning.
-    - ``hashing``: the files of consistent hashing to delete.
-    - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
+    - ``metadata_table_found``: whether there was a metadata table at planning.
     - ``last_sign_ms``: the last activity of a pending instant's writer.
-    - ``timeline``: the timeline files at planning.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
-        *(
-            "nothing_to_do",
-            "instant",
-            "plan_kept",
-            "slices_planned_again",
-            "files_to_delete",
-            "bytes_to_delete",
-            "files",
-            "files_kept",
-        ),
-        "files_lost",
-        *("rollback_blocks", "rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
-        *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "partitions_listed"),
-        *("files_needed", "bytes_needed", "catalog"),
+        *("nothing_to_do", "instant", "plan_kept", "slices_planned_again"),
+        *("undo.files_to_delete", "undo.bytes_to_delete", "undo.files", "undo.files_kept", "undo.files_lost"),
+        *("undo.rollback_blocks", "rollbacks_superseded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
+        *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
+        *("lock", "partitions_listed", "undo.files_needed", "undo.bytes_needed", "undo.catalog"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -97,24 +65,16 @@ class RollbackPlan:
     resumes: str | None
     begun: bool
     rollbacks_superseded: tuple[str, ...]
-    removal: Removal
-    marked: tuple[MarkedSlice, ...]
+    undo: Undo
     planned_again: tuple[CompactedSlice, ...]
-    files_kept: tuple[KeptRow, ...]
-    files_lost: tuple[str, ...]
     completed: bool
     metadata_table_found: bool
-    metadata_table: MetadataPlan
-    hashing: tuple[HashingFile, ...]
-    cleans_discarded: Mapping[str, int]
-    partition_metafiles_made: tuple[str, ...]
-    needed: Mapping[str, Needed]
-    case: Case
     last_sign_ms: int
-    timeline: frozenset[str]
     lock: LockConfig
-    metadata_table_unread: str | None = None
-    catalog: CatalogGap = NO_GAP
+
+    @property
+    def removal(self) -> Removal:
+        return self.undo.removals[0]
 
     @property
     def instant(self) -> InstantRow:
@@ -129,41 +89,9 @@ class RollbackPlan:
         return len(self.planned_again)
 
     @property
-    def files(self) -> Iterator[FileRow]:
-        return file_rows([self.removal])
-
-    @property
-    def rollback_blocks(self) -> tuple[PlannedBlock, ...]:
-        return block_rows([self.removal])
-
-    @property
-    def files_to_delete(self) -> int:
-        return len(self.removal.files)
-
-    @property
-    def bytes_to_delete(self) -> int:
-        return self.removal.size
-
-    @property
-    def hashing_metadata_removed(self) -> tuple[str, ...]:
-        return tuple(file.path for file in self.hashing)
-
-    @property
     def partitions_listed(self) -> int | None:
         """How many partitions matter; None: all were listed."""
-        return None if self.case.within is None else len(self.case.within)
-
-    @property
-    def files_needed(self) -> int:
-        return sum(entry.count for entry in self.needed.values())
-
-    @property
-    def bytes_needed(self) -> int:
-        return sum(entry.size for entry in self.needed.values())
-
-    @property
-    def indexes_lost(self) -> tuple[str, ...]:
-        return self.metadata_table.lost
+        return None if self.undo.case.within is None else len(self.undo.case.within)
 
     @property
     def nothing_to_do(self) -> bool:
@@ -180,11 +108,11 @@ class RollbackPlan:
             "fingerprint": dict(self.fingerprint),
             "action": self.removal.action,
             "completed": self.completed,
-            "files": self.files_to_delete,
-            "bytes": self.bytes_to_delete,
+            "files": self.undo.files_to_delete,
+            "bytes": self.undo.bytes_to_delete,
             "rollback_blocks": len(self.removal.blocks),
-            "metadata_table": self.metadata_table.fate,
-            "cleans_discarded": list(self.cleans_discarded),
-            "indexes_kept": list(self.metadata_table.indexes_kept),
-            "indexes_lost": list(self.indexes_lost),
+            "metadata_table": self.undo.metadata_table.fate,
+            "cleans_discarded": list(self.undo.cleans_discarded),
+            "indexes_kept": list(self.undo.metadata_table.indexes_kept),
+            "indexes_lost": list(self.undo.indexes_lost),
         }

@@ -19,22 +19,16 @@ from hudictl.ops.rollback.partitions import partitions_to_list, takes_metadata_t
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
-from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import BlockTarget, Removal, asked_to_delete, kept_rows
-from hudictl.ops.undo.planning import empty_logs, plan_removals
-from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.ops.undo.blocks import plan_blocks
+from hudictl.ops.undo.plan import BlockTarget, Removal, asked_to_delete
+from hudictl.ops.undo.planning import Judged, empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.files.borrowed import borrowed_logs
-from hudictl.state.files.catalog import catalog_gap
-from hudictl.state.files.instant_files import partitions_of
-from hudictl.state.files.needed import Case, Outcome, judged
+from hudictl.state.files.needed import Outcome
 from hudictl.state.metadata.gap import metadata_gap
-from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import at_work_beside, last_sign_ms, may_be_writing
-from hudictl.table.files.hashing import hashing_files
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
@@ -78,18 +72,15 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     visible = instant if instant is not None and instant.completed else None
     backup = {} if visible else backed_up_commits(table, {target})
     facts = _facts(session, signs, target, instant, stored, options, backup)
-    known = facts.known
     if not stored:
         file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     planned_again = guards.something_is_planned(facts, instant, options.keep_plan)
-    case, outcome = _judged(facts, target, instant, backup, options)
+    found = _judged(facts, target, instant, backup, options)
     if visible and not stored:
-        file_guards.nothing_rowless(facts, session.engine, case, f"{target} cannot be rolled back")
-    # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
-    needed = outcome if visible else Outcome()
-    liveness.no_running_clean(signs, options.idle_ms, needed.cleans)
+        file_guards.nothing_rowless(facts, session.engine, found.case, f"{target} cannot be rolled back")
+    liveness.no_running_clean(signs, options.idle_ms, found.outcome.cleans)
 
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
@@ -98,13 +89,12 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         guards.no_block_ahead(table, instant, blocks.get(target, ()))
     logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
     asked = asked_to_delete(options.metadata)
-    metadata_table = treat_metadata_table(facts, instant, target, times, asked, outcome, logs)
+    metadata_table = treat_metadata_table(facts, instant, target, times, asked, found.outcome, logs)
     goes = metadata_table.takes_it
-    removal = _removal(facts, removed, stored, options, backup, outcome, blocks, others_dead=goes)
-    marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep)
-    refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
+    removal = _removal(facts, removed, stored, options, found, blocks, others_dead=goes)
+    marked = slices_to_mark(facts, found, (removal,))
     if goes:
-        _check_metadata_table(facts, session.engine, target, stored, options, outcome)
+        _check_metadata_table(facts, session.engine, target, stored, options, found.outcome)
     if not any(read_operation(table.storage, time) for time in times):
         # One that hudictl has begun could not go back any more: it tells at its end.
         metadata_guards.required_indexes_kept(metadata_table, options.require_index)
@@ -113,34 +103,26 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         metadata_guards.record_index_can_be_built(table, staying, metadata_table.lost_in_use)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
+    undo = plan_undo(facts, session.engine, removed, found, (removal,), marked, metadata_table)
+    if not visible:
+        # Other writers continue: the files that readers require change meanwhile.
+        undo = replace(undo, needed=None, partition_metafiles_made=undo.partition_metafiles_made if goes else ())
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
         target=target,
         options=options,
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed, metadata_table),
+        fingerprint=rollback_fingerprint(table, signs, options, undo),
         table_version=table.version,
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
         rollbacks_superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
-        removal=removal,
-        marked=marked,
+        undo=undo if goes else replace(undo, metadata_table_unread=None),
         planned_again=planned_again,
-        files_kept=kept_rows(outcome.unproved),
-        files_lost=outcome.missing,
         completed=visible is not None,
         metadata_table_found=metadata_table_in_use(table),
-        metadata_table=metadata_table,
-        hashing=hashing_files(table, session.engine, {target}),
-        cleans_discarded=needed.cleans,
-        partition_metafiles_made=outcome.bare if goes else needed.bare,
-        needed=needed.needed,
-        case=case,
-        catalog=catalog_gap(table, removed, facts.commits, backup, outcome.needed),
         last_sign_ms=seen_ms,
-        timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
-        metadata_table_unread=known.unread if goes else None,
     )
 
 
@@ -241,24 +223,18 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep, touched)
 
 
-def _judged(
-    facts: Facts, target: str, instant: Instant | None, backup: Commits, options: RollbackOptions
-) -> tuple[Case, Outcome]:
+def _judged(facts: Facts, target: str, instant: Instant | None, backup: Commits, options: RollbackOptions) -> Judged:
     """What becomes of the table's files without the target. For a completed target, all files that readers then require
     exist, and no pending table service has planned with its files.
 
     Raises Refused, Unsupported, Unreadable.
     """
     visible = instant is not None and instant.completed
-    borrowed = borrowed_logs(facts, {target: instant}, backup)
     if instant is not None and visible:
         guards.no_service_on_it(facts, instant)
-        file_guards.own_files_only(facts, {target}, borrowed)
-    owners = partitions_of(facts, {target: instant}, backup)
-    bases_only, cleans = _bases_only(facts.table, target, options), pending_cleans(facts.timeline)
-    case, outcome = judged(facts, {target}, NOTHING_SAVED, owners, borrowed, bases_only, cleans if visible else ())
-    file_guards.no_other_table(facts, owners)
-    file_guards.nothing_contradicts(outcome)
+    bases_only = _bases_only(facts.table, target, options)
+    found = judge_files(facts, {target: instant}, backup, readers_see=visible, bases_only=bases_only)
+    outcome = found.outcome
     if visible:
         pending = any(entry.target == target for entry in facts.signs.live_rollbacks)
         hint = _WAY_OUT if pending else file_guards.CHOOSE_LATER
@@ -267,7 +243,7 @@ def _judged(
             file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")
             file_guards.stays_read(facts, {target: instant}, f"{target} cannot be rolled back")
         file_guards.metafiles_can_be_made(facts.table, outcome)
-    return case, outcome
+    return found
 
 
 def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]:
@@ -310,8 +286,7 @@ def _removal(
     removed: Mapping[str, Instant | None],
     stored: list[Stored],
     options: RollbackOptions,
-    backup: Commits,
-    outcome: Outcome,
+    found: Judged,
     blocks: Mapping[str, tuple[BlockTarget, ...]],
     *,
     others_dead: bool,
@@ -331,5 +306,5 @@ def _removal(
     busy = not others_dead and may_be_writing(facts.table, facts.signs, target)
     empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
     bases_only = _bases_only(facts.table, target, options)
-    (removal,) = plan_removals(facts, removed, blocks, actions, backup, outcome.removed, bases_only, empty)
+    (removal,) = plan_removals(facts, removed, blocks, actions, found, bases_only, empty)
     return removal

@@ -1,9 +1,11 @@
 """Rollbacks that run together, and what each has done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Monitor, Session
+from hudictl.ops.undo.plan import Undo
 from hudictl.state.facts import Signs
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.metadata.record import KeptMetadata
@@ -28,6 +30,11 @@ class RollbackRun:
     held: Hold
     each: tuple[One, ...]
     signs: Signs
+
+    @cached_property
+    def undo(self) -> Undo:
+        """What all of them undo: what is done once for all is in the first plan."""
+        return replace(self.each[0].plan.undo, removals=tuple(one.plan.removal for one in self.each))
 
     @property
     def times(self) -> tuple[str, ...]:

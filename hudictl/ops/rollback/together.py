@@ -17,20 +17,15 @@ from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_files
-from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import KEEP, kept_rows
-from hudictl.ops.undo.planning import empty_logs, plan_removals
-from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.ops.undo.blocks import plan_blocks
+from hudictl.ops.undo.plan import KEEP
+from hudictl.ops.undo.planning import empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.files.borrowed import borrowed_logs
-from hudictl.state.files.instant_files import partitions_of
-from hudictl.state.files.needed import Case, Outcome, judged
+from hudictl.state.files.catalog import NO_GAP
 from hudictl.state.metadata.treatment import unchanged
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.writable import writable_table
 from hudictl.state.writers.activity import last_sign_ms, may_be_writing
-from hudictl.table.files.hashing import hashing_files
-from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.table import Table
@@ -68,15 +63,15 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
     idle_ms = given.idle_ms
     file_guards.timeline_has_its_end(facts, session.engine, given.accept_lost_instants)
     liveness.no_running_write(table, signs, chosen.values(), idle_ms, facts.sweep, ())
-    case, outcome = _judged(facts, chosen)
+    found = judge_files(facts, chosen, {}, readers_see=False)
     blocks = plan_blocks(facts, session.engine, chosen, None, profiles=False)
-    removals = plan_removals(facts, chosen, blocks, {}, {}, outcome.removed, (), _empty_logs(facts, chosen, idle_ms))
-    # Oldest first, so that a reader finds the blocks in the order of the commits.
-    targets_of_blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
-    marked = marked_slices(targets_of_blocks, facts.sweep)
-    refuse_wrong_outcome(case, outcome, removals, marked, facts.sweep)
+    removals = plan_removals(facts, chosen, blocks, {}, found, empty=_empty_logs(facts, chosen, idle_ms))
+    marked = slices_to_mark(facts, found, removals)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
+    undo = plan_undo(facts, session.engine, chosen, found, removals, marked, unchanged(table))
+    # Nobody has seen a row of them: the files that readers require do not change, nor does a catalog.
+    undo = replace(undo, needed=None, partition_metafiles_made=(), catalog=NO_GAP)
     first = RollbackPlan(
         timezone=session.timezone,
         target="",
@@ -87,31 +82,21 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
         resumes=None,
         begun=False,
         rollbacks_superseded=(),
-        removal=removals[0],
-        marked=marked,
+        undo=undo,
         planned_again=(),
-        files_kept=kept_rows(outcome.unproved),
-        files_lost=outcome.missing,
         completed=False,
         metadata_table_found=metadata_table_in_use(table),
-        metadata_table=unchanged(table),
-        hashing=hashing_files(table, session.engine, chosen),
-        cleans_discarded={},
-        partition_metafiles_made=(),
-        needed={},
-        case=case,
         last_sign_ms=0,
-        timeline=frozenset(),
         lock=session.lock,
     )
     # What is done once for all is in the first plan.
-    other = replace(first, marked=(), hashing=())
+    other = replace(undo, marked=(), hashing=())
     return tuple(
         replace(
-            other if number else first,
+            first,
             target=removal.time,
             options=options[removal.time],
-            removal=removal,
+            undo=replace(other if number else undo, removals=(removal,)),
             last_sign_ms=seen_ms[removal.time],
         )
         for number, removal in enumerate(removals)
@@ -157,15 +142,6 @@ def _facts(session: Session, signs: Signs, chosen: Mapping[str, Instant]) -> Fac
         return partitions_to_list(table, signs, commits, chosen, {})
 
     return read_facts(table, session.engine, signs, session.monitor.note, removed=chosen.keys(), choose=choose)
-
-
-def _judged(facts: Facts, chosen: Mapping[str, Instant]) -> tuple[Case, Outcome]:
-    """What becomes of the table's files. Raises Refused, Unreadable."""
-    owners = partitions_of(facts, chosen, {})
-    found = judged(facts, chosen.keys(), NOTHING_SAVED, owners, borrowed_logs(facts, chosen, {}))
-    file_guards.no_other_table(facts, owners)
-    file_guards.nothing_contradicts(found[1])
-    return found
 
 
 def _empty_logs(facts: Facts, chosen: Mapping[str, Instant], idle_ms: int) -> list[StoredFile]:

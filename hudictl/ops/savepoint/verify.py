@@ -44,7 +44,7 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
     threat = told_dropped(dropped, saved.files.names_in(dropped))
     bare = _unprotected(session, instant, saved.files)
-    return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed, bare, threat)
+    return Restorable(instant, True, "", plan.undo.files_needed, plan.undo.bytes_needed, bare, threat)
 
 
 def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str, ...]:

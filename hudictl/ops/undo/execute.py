@@ -1,7 +1,7 @@
 """The steps that restore and rollback share, once readers no longer see the instants. Each step is idempotent."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -11,10 +11,15 @@ from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
-from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
+from hudictl.ops.undo.hashing import verify_hashing
+from hudictl.ops.undo.phases import Phase
+from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
+from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import count_of
 from hudictl.storage import Ended, Leases, Storage, delete_all, end_writing
 from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.sweep import Sweep
+from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
 from hudictl.table.writers.heartbeats import heartbeat_path
 from hudictl.table.writers.markers import marker_folder, marker_folders
@@ -128,6 +133,43 @@ def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> N
             hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
             failed=[path for path, _ in failed],
         )
+
+
+def delete_and_prove(
+    session: Session,
+    held: Hold,
+    undo: Undo,
+    kind: Kind,
+    *,
+    enter: Callable[[Phase], object],
+    delete_dropped: Callable[[], object],
+    last_look: Callable[[Undo], Undo] = lambda undo: undo,
+) -> tuple[Undo, Written, Sweep]:
+    """The middle of a restore and a rollback: no reader sees the instants, and none of them is removed yet.
+
+    Args:
+        enter: before each phase: raises if it must not begin.
+        delete_dropped: deletes what was taken out of use of the metadata table.
+        last_look: the last look at the files before they are deleted; returns what is still to be undone.
+
+    Returns:
+        What was undone, the rollback blocks that were written, and the listing that proves it.
+
+    Raises:
+        Incomplete: a file could not be deleted, or the proof has failed; the operation is still pending.
+        Conflict, StorageFailed, EngineFailed, Interrupted.
+    """
+    enter(Phase.DELETE_FILES)
+    delete_dropped()
+    blocks = write_blocks(session, undo.marked)
+    undo = last_look(undo)
+    held.check()
+    delete_files(session, undo.removals, kind)
+
+    enter(Phase.VERIFY)
+    found = verify_data(session, undo, kind)
+    verify_hashing(session, undo.removed, kind)
+    return undo, blocks, found
 
 
 def remove_traces(table: Table, times: Collection[str]) -> None:

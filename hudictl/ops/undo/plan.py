@@ -1,12 +1,18 @@
-"""What restore and rollback plans share: an instant to remove, with its files and rollback blocks."""
+"""What restore and rollback plans share: the instants to remove, with their files and rollback blocks, and what is left
+of the table then."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
+from hudictl.state.files.catalog import NO_GAP, CatalogGap
+from hudictl.state.files.changes import Needed
+from hudictl.state.files.needed import Case
+from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.storage import Storage
+from hudictl.table.files.hashing import HashingFile
 from hudictl.table.files.slices import StoredFile
 from hudictl.workers import BlockTask
 
@@ -144,24 +150,91 @@ class Removal:
         return partitions
 
 
-def file_rows(removals: Iterable[Removal]) -> Iterator[FileRow]:
-    """The files to delete, by path: two plans of one table are equal as text."""
-    return (
-        FileRow(file.path, entry.time, file.size or 0)
-        for entry in removals
-        for file in sorted(entry.files, key=lambda file: file.path)
-    )
+@dataclass(frozen=True)
+class Undo:
+    """What a restore or a rollback undoes, and what is left of the table then.
+
+    - ``removals``: the instants to remove, newest first.
+    - ``marked``: the file slices that get rollback blocks.
+    - ``needed``: the files that readers require afterwards, by partition; None where writers may go on meanwhile.
+    - ``case``: the rules by which the table is judged when the work is done.
+    - ``files_kept``: their names contain a removed instant, but no record proves that they are its own.
+    - ``files_lost``: required, but missing: the operator has accepted that, or it is so with or without the operation.
+    - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
+    - ``partition_metafiles_made``: partitions whose metafile is created again.
+    - ``metadata_table``: what becomes of it; ``metadata_table_unread``: why it could not be compared with storage.
+    - ``hashing``: the files of consistent hashing to delete.
+    - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
+    - ``timeline``: the timeline files at planning.
+    """
+
+    removals: tuple[Removal, ...]
+    marked: tuple[MarkedSlice, ...]
+    needed: Mapping[str, Needed] | None
+    case: Case
+    files_kept: tuple[KeptRow, ...]
+    files_lost: tuple[str, ...]
+    cleans_discarded: Mapping[str, int]
+    partition_metafiles_made: tuple[str, ...]
+    metadata_table: MetadataPlan
+    hashing: tuple[HashingFile, ...]
+    timeline: frozenset[str]
+    metadata_table_unread: str | None = None
+    catalog: CatalogGap = NO_GAP
+
+    @cached_property
+    def removed(self) -> frozenset[str]:
+        """The times of the instants to remove. Cached, because it is used once for each file."""
+        return frozenset(removal.time for removal in self.removals)
+
+    @property
+    def instants(self) -> tuple[InstantRow, ...]:
+        return tuple(removal.row for removal in self.removals)
+
+    @property
+    def files(self) -> Iterator[FileRow]:
+        """The files to delete, by path: two plans of one table are equal as text."""
+        return (
+            FileRow(file.path, entry.time, file.size or 0)
+            for entry in self.removals
+            for file in sorted(entry.files, key=lambda file: file.path)
+        )
+
+    @property
+    def rollback_blocks(self) -> tuple[PlannedBlock, ...]:
+        """The slices that get rollback blocks."""
+        return tuple(PlannedBlock(*block.slice, target=entry.time) for entry in self.removals for block in entry.blocks)
+
+    @property
+    def files_to_delete(self) -> int:
+        return sum(len(removal.files) for removal in self.removals)
+
+    @property
+    def bytes_to_delete(self) -> int:
+        return sum(removal.size for removal in self.removals)
+
+    @property
+    def files_needed(self) -> int:
+        return sum(entry.count for entry in (self.needed or {}).values())
+
+    @property
+    def bytes_needed(self) -> int:
+        return sum(entry.size for entry in (self.needed or {}).values())
+
+    @property
+    def indexes_lost(self) -> tuple[str, ...]:
+        """The indexes of the metadata table that are deleted."""
+        return self.metadata_table.lost
+
+    @property
+    def hashing_metadata_removed(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.hashing)
 
 
 def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
     """The files that are kept because a record is missing that proves them to be the instant's own."""
     why = "neither timeline nor markers show that this instant wrote into the file's partition"
     return tuple(KeptRow(file.path, file.data.instant, file.size or 0, why) for file in unproved)
-
-
-def block_rows(removals: Iterable[Removal]) -> tuple[PlannedBlock, ...]:
-    """The slices that get rollback blocks."""
-    return tuple(PlannedBlock(*block.slice, target=entry.time) for entry in removals for block in entry.blocks)
 
 
 def marked_logs(removals: Iterable[Removal]) -> frozenset[str]:

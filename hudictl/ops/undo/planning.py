@@ -1,18 +1,30 @@
-"""What is removed with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
+"""What restore and rollback plans decide in the same way: what becomes of the table's files; and what is removed with
+an instant: its files, its rollback blocks, and the rollback that is stored for it."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from hudictl.engine.base import Engine
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import StoredRollbackPlan
-from hudictl.ops.undo.plan import BlockTarget, Removal
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.undo.blocks import marked_slices
+from hudictl.ops.undo.plan import BlockTarget, MarkedSlice, Removal, Undo, kept_rows
+from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.facts import Facts
-from hudictl.state.files.instant_files import known_partitions
+from hudictl.state.files.borrowed import borrowed_logs
+from hudictl.state.files.catalog import catalog_gap
+from hudictl.state.files.instant_files import known_partitions, partitions_of
+from hudictl.state.files.needed import Case, Outcome, judged
 from hudictl.state.files.savepoints import savepointed_files
+from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.storage import is_hdfs, without_name_node
 from hudictl.table.files.choose import is_empty
+from hudictl.table.files.hashing import hashing_files
+from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
@@ -20,13 +32,91 @@ from hudictl.table.timeline.commits import Commits
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What becomes of the table's files without some instants; ``backup`` is the metadata of un-published ones."""
+
+    case: Case
+    outcome: Outcome
+    backup: Commits
+
+
+def judge_files(
+    facts: Facts,
+    removed: Mapping[str, Instant | None],
+    backup: Commits,
+    savepointed: SavedFiles = NOTHING_SAVED,
+    *,
+    readers_see: bool = True,
+    bases_only: Collection[str] = (),
+) -> Judged:
+    """Judges the files of all partitions that were listed.
+
+    Args:
+        removed: the instants to remove; None for one that is already removed.
+        backup: the metadata of un-published instants.
+        savepointed: the files of the target's savepoint.
+        readers_see: whether readers see the instants, so that files that other instants need must stay.
+        bases_only: instants of which only base files are deleted.
+
+    Raises:
+        Refused: a file is also another instant's, or of another table; timeline and files contradict each other.
+        Unsupported, Unreadable, StorageFailed, EngineFailed.
+    """
+    borrowed = borrowed_logs(facts, removed, backup)
+    if readers_see:
+        file_guards.own_files_only(facts, removed, borrowed)
+    owners = partitions_of(facts, removed, backup)
+    cleans = pending_cleans(facts.timeline) if readers_see else ()
+    case, outcome = judged(facts, removed.keys(), savepointed, owners, borrowed, bases_only, cleans)
+    file_guards.no_other_table(facts, owners)
+    file_guards.nothing_contradicts(outcome)
+    return Judged(case, outcome, backup)
+
+
+def slices_to_mark(facts: Facts, found: Judged, removals: Sequence[Removal]) -> tuple[MarkedSlice, ...]:
+    """The slices that get rollback blocks. Raises Refused: the plan would not lead to the outcome that was judged."""
+    # Oldest first, so that a reader finds the blocks in the order of the commits.
+    targets = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
+    marked = marked_slices(targets, facts.sweep)
+    refuse_wrong_outcome(found.case, found.outcome, removals, marked, facts.sweep)
+    return marked
+
+
+def plan_undo(
+    facts: Facts,
+    engine: Engine,
+    removed: Mapping[str, Instant | None],
+    found: Judged,
+    removals: tuple[Removal, ...],
+    marked: tuple[MarkedSlice, ...],
+    metadata_table: MetadataPlan,
+) -> Undo:
+    """What is undone, and what is left of the table then. Raises Unreadable, StorageFailed, EngineFailed."""
+    outcome = found.outcome
+    return Undo(
+        removals=removals,
+        marked=marked,
+        needed=outcome.needed,
+        case=found.case,
+        files_kept=kept_rows(outcome.unproved),
+        files_lost=outcome.missing,
+        cleans_discarded=outcome.cleans,
+        partition_metafiles_made=outcome.bare,
+        metadata_table=metadata_table,
+        hashing=hashing_files(facts.table, engine, removed),
+        timeline=frozenset(facts.timeline.modified_ms),
+        metadata_table_unread=facts.known.unread,
+        catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed),
+    )
+
+
 def plan_removals(
     facts: Facts,
     removed: Mapping[str, Instant | None],
     blocks: Mapping[str, tuple[BlockTarget, ...]],
     actions: Mapping[str, str],
-    backup: Commits,
-    files: Mapping[str, tuple[StoredFile, ...]],
+    found: Judged,
     bases_only: Collection[str] = (),
     empty: Sequence[StoredFile] = (),
 ) -> tuple[Removal, ...]:
@@ -36,11 +126,10 @@ def plan_removals(
         removed: the instants to remove; None for one that is already removed.
         blocks: the slices that get a rollback block, by instant.
         actions: their actions before un-publishing, if known from a stored plan: Hudi's metadata names these actions.
-        backup: the metadata of un-published instants.
-        files: the files of each, as they were judged.
         bases_only: instants of which only base files are deleted.
         empty: empty logs, which are deleted with the first instant: see ``empty_logs``.
     """
+    files, backup = found.outcome.removed, found.backup
     own = {time: list(files.get(time, ())) for time in removed}
     for file in empty:
         if file.data.instant not in own:

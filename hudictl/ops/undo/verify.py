@@ -10,7 +10,7 @@ from hudictl.errors import Incomplete, Refused
 from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
-from hudictl.ops.undo.plan import KeptRow, MarkedSlice, Removal, block_tasks
+from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
 from hudictl.phrases import first_few
 from hudictl.state.files.changes import Future, Needed
 from hudictl.state.files.needed import Case, Outcome, outcome_of, weigh_table
@@ -41,25 +41,11 @@ def refuse_wrong_outcome(
         )
 
 
-def verify_data(
-    session: Session,
-    removals: Sequence[Removal],
-    case: Case,
-    needed: Mapping[str, Needed] | None,
-    missing: Collection[str],
-    marked: Sequence[MarkedSlice],
-    kept: Iterable[KeptRow],
-    kind: Kind,
-) -> Sweep:
+def verify_data(session: Session, undo: Undo, kind: Kind) -> Sweep:
     """The barrier before pending instants are removed: a second listing proves every deletion, every rollback block and
     every required file.
 
     If a file outlived its instant, readers would see its rows again once the archive has passed the instant.
-
-    Args:
-        needed: the required files by partition; None if writers may work at the same time: then they may change.
-        missing: those of them that were missing already.
-        kept: the files that the plan keeps although their names contain a removed instant.
 
     Returns:
         The second listing.
@@ -67,13 +53,14 @@ def verify_data(
     Raises:
         Incomplete: the message names the deviation; the operation is still pending.
     """
+    case = undo.case
     found = sweep(session.table, session.engine, case.named, within=case.within, sync=True)
-    unmarked = _without_block(session, removals, found)
+    unmarked = _without_block(session, undo.removals, found)
     wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []
-    known = {row.path for row in kept}
-    outcome = outcome_of(weigh_table(case, found, futures=_futures((), marked, written=True)))
-    wrong += _deviations(outcome, needed, missing, known)
-    if needed is not None and outcome.bare:
+    known = {row.path for row in undo.files_kept}
+    outcome = outcome_of(weigh_table(case, found, futures=_futures((), undo.marked, written=True)))
+    wrong += _deviations(outcome, undo.needed, undo.files_lost, known)
+    if undo.needed is not None and outcome.bare:
         wrong.append((list(outcome.bare), "partitions have no metafile"))
     for findings, what in wrong:
         raise Incomplete(

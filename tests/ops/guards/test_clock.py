@@ -63,7 +63,7 @@ def test_a_host_in_another_zone_than_the_writers_is_refused(unpack: Unpack, vers
     with host_in("Asia/Tokyo"):
         refusal(lambda: plan(copy, copy.savepoints[-1]), "JST", "UTC+00:00")
         written_in(copy, hours=9)
-        assert plan(copy, copy.savepoints[-1]).removals
+        assert plan(copy, copy.savepoints[-1]).undo.removals
     refusal(lambda: plan(copy, copy.savepoints[-1]), "UTC", "UTC+09:00")
 
 
@@ -74,7 +74,7 @@ def test_a_table_that_declares_utc_is_no_exception(unpack: Unpack) -> None:
     put(properties, properties.read_text() + "hoodie.table.timeline.timezone=UTC\n")
     refusal(lambda: plan(copy, copy.savepoints[-1]), "UTC", "UTC+05:30")
     table = open_table(str(copy.path), zone="Asia/Kolkata")
-    assert plan_restore(session(table), copy.savepoints[-1]).removals
+    assert plan_restore(session(table), copy.savepoints[-1]).undo.removals
 
 
 @VERSIONS
@@ -96,4 +96,4 @@ def test_a_zone_that_shows_under_the_claim_is_refused_before_the_first_write(unp
 def test_touched_requests_tell_no_zone(unpack: Unpack, version: str) -> None:
     """The way out of the hint, for a copy with wrong modification times."""
     copy = without_zone(written_in(unpack(version, "cow_savepoints"), hours=9))
-    assert plan(copy, copy.savepoints[-1]).removals
+    assert plan(copy, copy.savepoints[-1]).undo.removals

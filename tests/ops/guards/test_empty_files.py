@@ -50,7 +50,7 @@ def test_one_of_an_instant_that_is_removed_or_pending_is_not_in_the_way(unpack: 
     early = time_plus_ms(copy.commits[0], 1)
     copy.write(f"{early}.commit.requested")
     copy.write(f"{early}.inflight")
-    assert plan(copy, target).files_to_delete
+    assert plan(copy, target).undo.files_to_delete
 
 
 @pytest.mark.short("v8", "v9")
@@ -73,7 +73,7 @@ def test_a_table_without_metadata_table_is_not_concerned(unpack: Unpack, version
     data = parse_data_file(like)
     assert data is not None
     put(copy.path / like.replace(data.instant, between_commits(copy)).replace(data.file_id, "deadbeef-0"), b"")
-    assert plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).files_to_delete
+    assert plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).undo.files_to_delete
 
 
 @VERSIONS

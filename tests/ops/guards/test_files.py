@@ -40,7 +40,7 @@ def test_a_metafile_in_the_base_format_cannot_be_made(unpack: Unpack, version: s
     copy = unpack(version, "cow_part")
     with (copy.meta / "hoodie.properties").open("a") as properties:
         properties.write("hoodie.partition.metafile.use.base.format=true\n")
-    assert plan(copy, copy.commits[-2], TO_INSTANT).partition_metafiles_made == ()
+    assert plan(copy, copy.commits[-2], TO_INSTANT).undo.partition_metafiles_made == ()
     drop(copy.path / "part-0" / ".hoodie_partition_metadata")
     refused(copy, Refused, "'part-0' has no .hoodie_part", lambda: plan(copy, copy.commits[-2], TO_INSTANT))
 

@@ -70,9 +70,9 @@ def test_a_restore_of_hudis_lives_beside_one_of_hudictls(unpack: Unpack) -> None
 def test_a_young_clean_that_takes_nothing_needed_is_not_in_the_way(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
+    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).undo.case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other), old=False)
-    assert dict(plan(copy, target).cleans_discarded) == {}
+    assert dict(plan(copy, target).undo.cleans_discarded) == {}
 
 
 def test_an_index_that_is_being_built_counts_as_a_write(unpack: Unpack) -> None:

@@ -76,7 +76,7 @@ def test_a_partition_that_the_metadata_table_alone_knows_gets_its_metafile(
     copy = unpack(version, "cow_savepoints")
     path = only_listed(copy, "old/one")
     target, options = copy.savepoints[-1], RestoreOptions(metadata=metadata)
-    assert plan(copy, target, options).partition_metafiles_made == ("old/one",)
+    assert plan(copy, target, options).undo.partition_metafiles_made == ("old/one",)
     restore(copy, target, options=options)
     assert metadata_table_in_use(copy.table) == (metadata == "keep")
     assert_listed(copy.path)
@@ -110,8 +110,8 @@ def test_so_it_does_where_a_rollback_takes_the_metadata_table_out_of_use(
     options = RollbackOptions(metadata=metadata)
     made = rollback_of(copy, copy.commits[-1], options)
     takes = version == "v6" or metadata == "delete"
-    assert made.metadata_table.takes_it is takes
-    assert made.partition_metafiles_made == (("old",) if takes else ())
+    assert made.undo.metadata_table.takes_it is takes
+    assert made.undo.partition_metafiles_made == (("old",) if takes else ())
     roll_back(copy, copy.commits[-1], options=options)
     assert metadata_table_in_use(copy.table) == (metadata == "keep")
     assert seen(copy, path) is takes
@@ -143,7 +143,7 @@ def test_a_partition_below_another_one_hinders_nothing_where_only_removed_instan
     name = path.rpartition("/")[2]
     say(copy.path, {"__all_partitions__": {"part-1/below": 0}, "part-1/below": {name: 5}})
     target = copy.savepoints[-1]
-    assert [row.path for row in plan(copy, target).files_kept] == [path]
+    assert [row.path for row in plan(copy, target).undo.files_kept] == [path]
     restore(copy, target)
     assert not seen(copy, path)
 
@@ -229,7 +229,7 @@ def test_what_a_commit_or_the_savepoint_names_is_no_stranger(unpack: Unpack, ver
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     says: dict[str, dict[str, int | None]] = {}
-    for path in required(copy.table, plan(copy, target).case):
+    for path in required(copy.table, plan(copy, target).undo.case):
         partition, _, name = path.rpartition("/")
         says.setdefault(partition, {})[name] = None
     say(copy.path, says)
@@ -250,7 +250,7 @@ def test_what_readers_pass_over_may_stay(unpack: Unpack, version: str) -> None:
 def test_a_log_below_version_8_counts_by_its_blocks(unpack: Unpack, committed: bool) -> None:
     copy = unpack("v6", "mor_savepoints")
     target = copy.savepoints[-1]
-    log = next(path for path in sorted(required(copy.table, plan(copy, target).case)) if ".log." in path)
+    log = next(path for path in sorted(required(copy.table, plan(copy, target).undo.case)) if ".log." in path)
     data = parse_data_file(Path(log).name)
     assert data is not None
     name = log_file_name(data.file_id, data.instant, 90, "1-0-1")
@@ -296,8 +296,8 @@ def test_a_metadata_table_that_cannot_be_read_may_go(unpack: Unpack, version: st
     for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
         put(file, b"damaged")
     made = plan(copy, copy.savepoints[-1])
-    assert made.metadata_table.fate == "deleted"
-    assert made.metadata_table_unread == made.metadata_table.reason
+    assert made.undo.metadata_table.fate == "deleted"
+    assert made.undo.metadata_table_unread == made.undo.metadata_table.reason
     restore(copy, made.target)
     assert not metadata_table_in_use(copy.table)
 

@@ -103,6 +103,6 @@ def test_what_has_begun_goes_on(unpack: Unpack) -> None:
     target, options = copy.commits[-2], RestoreOptions(to_instant=True, metadata="delete")
     die(copy, target, "take the metadata table out of use", options)
     compacting(unpack, copy)
-    assert plan(copy, target, options).metadata_table.lost
+    assert plan(copy, target, options).undo.metadata_table.lost
     restore(copy, target, options=options)
     assert not metadata_table_in_use(copy.table)

@@ -373,7 +373,7 @@ def test_a_file_that_a_clean_has_taken(unpack: Unpack, version: str) -> None:
     target = copy.commits[-1]
     before = copy.data()
     plan = rollback_of(copy, target)
-    lost = sorted(required(copy.table, plan.case))[0]
+    lost = sorted(required(copy.table, plan.undo.case))[0]
     (copy.path / lost).unlink()
     records.archive(copy, LATER, "clean", records.clean_metadata([lost]))
     assert refused(copy, target, 13, lost).fields["missing"] == [lost]
@@ -385,7 +385,7 @@ def test_a_file_that_a_clean_has_taken(unpack: Unpack, version: str) -> None:
 def test_a_file_that_is_missing(unpack: Unpack, version: str, emptied: bool) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[-1]
-    lost = sorted(required(copy.table, rollback_of(copy, target).case))[0]
+    lost = sorted(required(copy.table, rollback_of(copy, target).undo.case))[0]
     put(copy.path / lost) if emptied else drop(copy.path / lost)
     refused(copy, target, 13, lost, hint="lifecycle rule")
 
@@ -397,18 +397,18 @@ def test_a_pending_write_needs_nothing(unpack: Unpack, version: str) -> None:
     target = pending(copy)
     for path in [path for path in copy.data() if target not in path]:
         (copy.path / path).unlink()
-    assert rollback_of(copy, target).needed == {}
+    assert rollback_of(copy, target).undo.needed is None
 
 
 @VERSIONS
 def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[-1]
-    needed = sorted(required(copy.table, rollback_of(copy, target).case))
+    needed = sorted(required(copy.table, rollback_of(copy, target).undo.case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, target, 12, LATER)
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]))
-    assert dict(rollback_of(copy, target).cleans_discarded) == {LATER: 1}
+    assert dict(rollback_of(copy, target).undo.cleans_discarded) == {LATER: 1}
     roll_back(copy, target)
     assert copy.having("clean") == []
     assert set(needed) <= copy.data()
@@ -420,7 +420,7 @@ def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     other = sorted(
         path
         for path in copy.data()
-        if path not in required(copy.table, rollback_of(copy, target).case) and target not in path
+        if path not in required(copy.table, rollback_of(copy, target).undo.case) and target not in path
     )
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other[:1]))
     assert decode_plan(copy.file(LATER, "clean.requested").read_bytes(), "it").files

@@ -65,7 +65,7 @@ def test_a_clean_that_would_take_what_the_target_needs(unpack: Unpack, version: 
     """It was planned before it could see a savepoint; or it takes whole partitions, which no savepoint prevents."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    partition = sorted(required(copy.table, plan(copy, target).case))[0].partition("/")[0]
+    partition = sorted(required(copy.table, plan(copy, target).undo.case))[0].partition("/")[0]
     body = records.clean_plan([], partitions=[partition])
     clean = f"{LATER}.clean.requested"
     assert_stays_pending(copy, target, step, lambda: copy.write(clean, body), f"the clean {LATER}")
@@ -77,7 +77,7 @@ def test_a_clean_that_would_take_what_the_target_needs(unpack: Unpack, version: 
 def test_a_clean_that_takes_nothing_of_the_target_is_left_alone(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
+    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).undo.case)))[:1]
     clean = f"{LATER}.clean.requested"
     restore(copy, target, At("delete files", lambda: copy.write(clean, records.clean_plan(other))))
     assert copy.having("clean") == [clean]

@@ -48,7 +48,7 @@ def test_a_restore_removes_all_that_was_requested_later(unpack: Unpack, name: st
     original = plan(unpack("v6", name), unpack("v6", name).commits[2], RestoreOptions(to_instant=True))
     copy = copied(unpack("v6", name), seed)
     made = plan(copy, copy.commits[2], RestoreOptions(to_instant=True))
-    assert [entry.time for entry in made.removals] == [entry.time for entry in original.removals]
+    assert [entry.time for entry in made.undo.removals] == [entry.time for entry in original.undo.removals]
     assert made.overlaps == ()
 
 

@@ -67,7 +67,7 @@ def test_a_metadata_table_behind_its_own_compaction_is_not_rolled_back(unpack: U
     copy = unpack("v6", "downgraded_cow")
     target = support.downgraded_facts("downgraded_cow")["instants"]["second"]
     made = plan(copy, target, TO_INSTANT)
-    assert made.metadata_table.fate == "brought forward"
-    assert "names of table version 8" in str(made.metadata_table.reason)
+    assert made.undo.metadata_table.fate == "brought forward"
+    assert "names of table version 8" in str(made.undo.metadata_table.reason)
     restore(copy, target, options=TO_INSTANT)
     assert [entry.finding for entry in check_table(copy.table, ENGINE, 0).findings] == ["times-not-kept"]

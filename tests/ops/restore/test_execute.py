@@ -153,7 +153,7 @@ def test_a_file_that_stays_keeps_the_restore_pending(
     """Refused, or said to be deleted although it is not: the second listing sees it."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    removals = plan(copy, target).removals
+    removals = plan(copy, target).undo.removals
     kept = removals[-1].files[0]
     with monkeypatch.context() as patch:
         FailDeletion(kept.data.name, error).install(patch)
@@ -173,7 +173,7 @@ def test_a_file_that_stays_keeps_the_restore_pending(
 @pytest.mark.parametrize("step", ["verify"])
 def test_a_needed_file_that_goes_meanwhile_is_found(unpack: Unpack, step: str) -> None:
     copy = unpack("v9", "cow_savepoints")
-    lost = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))[0]
+    lost = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).undo.case))[0]
     with pytest.raises(Incomplete, match=lost):
         restore(copy, copy.savepoints[-1], At(step, lambda: drop(copy.path / lost)))
     assert not [name for name in copy.instants() if name.endswith(".restore")]
@@ -244,12 +244,12 @@ def test_all_rollback_plans_stand_before_the_first_instant_goes(unpack: Unpack, 
     def look() -> None:
         assert completed(copy) == before
         plans = [decode_rollback((copy.timeline / name).read_bytes(), name) for name in copy.having("rollback.req")]
-        assert {stored.target.time for stored in plans} == made.removed
+        assert {stored.target.time for stored in plans} == made.undo.removed
         assert {name.partition(".")[0] for name in copy.having("rollback.requested")} == {
             name.partition(".")[0] for name in copy.having("rollback.inflight")
         }
         named = {path for stored in plans for request in stored.requests for path in request.files}
-        assert named == {str(copy.path / file.path) for removal in made.removals for file in removal.files}
+        assert named == {str(copy.path / file.path) for removal in made.undo.removals for file in removal.files}
 
     seen = At("un-publish instants", look)
     restore(copy, target, seen)
@@ -261,7 +261,7 @@ def test_an_instant_without_readable_plan_is_not_un_published(unpack: Unpack, da
     """Hudi throws such a plan away, and would then take the instant for a failed write without files."""
     copy = unpack("v9", "cow_part")
     target = savepoint(copy, copy.commits[0])
-    newest, *older = [removal.time for removal in plan(copy, target).removals]
+    newest, *older = [removal.time for removal in plan(copy, target).undo.removals]
 
     spoiled: list[str] = []
 
@@ -344,7 +344,7 @@ def test_completed_rollbacks_after_the_savepoint_go_older_ones_stay(unpack: Unpa
     """As Hudi ends a restore: a rollback of what is no more would be an instant newer than the savepoint."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    (later,) = plan(copy, target).removed
+    (later,) = plan(copy, target).undo.removed
     older, newer = f"{target[:-3]}000", f"{later[:-3]}999"
     for rollback in (older, newer):
         for name in (".rollback.requested", ".rollback.inflight"):
@@ -418,7 +418,7 @@ def test_a_compaction_without_plan_gets_no_pending_files(unpack: Unpack, version
 def test_a_commit_without_pending_files_gets_them(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    (last,) = plan(copy, target).removed
+    (last,) = plan(copy, target).undo.removed
     drop(copy.timeline / f"{last}.inflight")
     drop(copy.timeline / f"{last}.commit.requested")
     seen: list[set[str]] = []
@@ -460,5 +460,5 @@ def test_the_set_of_removed_instants_is_made_once(unpack: Unpack) -> None:
     """It is asked for each file: made anew each time, it would cost files times instants."""
     copy = unpack("v9", "cow_savepoints")
     made = plan(copy, copy.savepoints[-1])
-    assert made.removed
-    assert made.removed is made.removed
+    assert made.undo.removed
+    assert made.undo.removed is made.undo.removed

@@ -52,12 +52,12 @@ def requested_restore(copy: Copy) -> None:
 
 
 def clean(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case)))
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).undo.case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:1]))
 
 
 def clean_of_more(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case)))
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).undo.case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:2]))
 
 
@@ -71,13 +71,13 @@ def un_published(copy: Copy) -> None:
 
 def larger_file(copy: Copy) -> None:
     """A log: a base file would be damaged."""
-    required_files = required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case)
+    required_files = required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).undo.case)
     needed = min(path for path in required_files if ".log." in path)
     put(copy.path / needed, (copy.path / needed).read_bytes() + b"x")
 
 
 def one_file_less(copy: Copy) -> None:
-    drop(copy.path / plan(copy, copy.savepoints[-1], BY_REQUEST).removals[0].files[0].path)
+    drop(copy.path / plan(copy, copy.savepoints[-1], BY_REQUEST).undo.removals[0].files[0].path)
 
 
 @VERSIONS

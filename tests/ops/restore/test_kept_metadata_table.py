@@ -108,7 +108,7 @@ def test_what_began_with_its_deletion_does_not_keep_it(unpack: Unpack, version: 
     backup = put(copy.meta / "metadata/.hoodie/hoodie.properties.backup", "hoodie.table.name=t_metadata\n")
     die(copy, target, step, TO_INSTANT)
     drop(backup)
-    (reason,) = {entry.reason for entry in plan(copy, target, TO_INSTANT).metadata_table.partitions}
+    (reason,) = {entry.reason for entry in plan(copy, target, TO_INSTANT).undo.metadata_table.partitions}
     assert reason == "the restore began without it"
     assert restore(copy, target, options=TO_INSTANT).metadata_table == "deleted"
     assert not metadata_table_in_use(copy.table)

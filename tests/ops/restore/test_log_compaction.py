@@ -37,7 +37,7 @@ def test_it_is_taken_back(unpack: Unpack, version: str, state: str) -> None:
     copy = unpack(version, "mor_savepoints")
     before, time = log_compaction(copy, state)
     made = plan(copy, before)
-    (removal,) = made.removals
+    (removal,) = made.undo.removals
     assert (removal.time, removal.action) == (time, "deltacommit")
     files = {file.path for file in removal.files}
     # Below version 8 rows are taken back by blocks where the logs stay; version 8 on deletes the logs.
@@ -84,7 +84,7 @@ def test_a_death_while_it_is_un_published(unpack: Unpack, version: str, state: s
     """Its pending files went, and those of the delta commit are not there yet."""
     copy = unpack(version, "mor_savepoints")
     before, time = log_compaction(copy, state)
-    files = {file.path for file in plan(copy, before).removals[0].files}
+    files = {file.path for file in plan(copy, before).undo.removals[0].files}
     die(copy, before, "un-publish instants")
     for name in copy.having("logcompaction"):
         drop(copy.timeline / name)

@@ -83,11 +83,13 @@ def test_to_each_commit_with_all_indexes(version: str, name: str, tmp_path_facto
         copy = Copy(version, name, tmp_path_factory.mktemp("copy") / f"to-{number}")
         shutil.copytree(whole.path, copy.path)
         made = plan(copy, target, TO_INSTANT)
-        lost = {entry.partition: entry.reason for entry in made.metadata_table.partitions if entry.reason is not None}
+        lost = {
+            entry.partition: entry.reason for entry in made.undo.metadata_table.partitions if entry.reason is not None
+        }
         done = restore(copy, target, options=TO_INSTANT)
         assert_ended(copy, target)
         assert_kept(copy, first, done.instants)
-        assert (done.metadata_table, done.metadata_table_given_up) == (made.metadata_table.fate, None)
+        assert (done.metadata_table, done.metadata_table_given_up) == (made.undo.metadata_table.fate, None)
         # What is listed is what the plan has said, in the order from before; and nothing else is in the folder.
         kept = tuple(partition for partition in used if partition not in lost)
         assert copy.table.metadata_partitions == kept
@@ -154,7 +156,7 @@ def test_it_is_brought_forward(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, 
     assert set(before) <= set(metadata_instants(copy))
     assert "record_index" not in copy.table.metadata_partitions
     assert not (copy.meta / "metadata/record_index").exists()
-    assert set(copy.table.metadata_partitions) == made.metadata_table.kept
+    assert set(copy.table.metadata_partitions) == made.undo.metadata_table.kept
     assert_ended(copy, target)
 
 
@@ -178,7 +180,7 @@ def test_a_partition_that_cannot_be_kept_is_deleted_alone(unpack: Unpack, versio
         log.unlink()
     (target,) = copy.commits[:1]
     made = plan(copy, target, TO_INSTANT)
-    assert set(made.indexes_lost) == {"column_stats", "partition_stats"}
+    assert set(made.undo.indexes_lost) == {"column_stats", "partition_stats"}
     first = metadata_instants(copy)[0]
     done = restore(copy, target, options=TO_INSTANT)
     assert_kept(copy, first, done.instants)
@@ -197,7 +199,7 @@ def test_where_it_still_differs_from_storage_it_is_given_up(
     on_object_store(monkeypatch, moves)
     copy = unpack(version, "mor_part")
     target = copy.commits[0]
-    path = min(required(copy.table, plan(copy, target, TO_INSTANT).case))
+    path = min(required(copy.table, plan(copy, target, TO_INSTANT).undo.case))
     partition, _, name = path.rpartition("/")
     replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
     done = restore(copy, target, options=TO_INSTANT)
@@ -252,11 +254,11 @@ def test_it_comes_back_to_whoever_resumes(
     on_object_store(monkeypatch, moves)
     copy = unpack(version, "mor_part")
     target, used = copy.commits[1], copy.table.metadata_partitions
-    expected = plan(copy, target, TO_INSTANT).metadata_table
+    expected = plan(copy, target, TO_INSTANT).undo.metadata_table
     die(copy, target, step, TO_INSTANT)
     if STEPS.index(step) > 1:
         assert not copy.table.metadata_partitions
-        resumed = plan(copy, target, TO_INSTANT).metadata_table
+        resumed = plan(copy, target, TO_INSTANT).undo.metadata_table
         assert (resumed.mode, decided(resumed)) == (expected.mode, decided(expected))
     done = restore(copy, target, options=TO_INSTANT)
     assert_ended(copy, target)
@@ -415,7 +417,7 @@ def test_the_plan_reads_nothing_of_an_indexs_content(
     )
     monkeypatch.setattr(LocalStorage, "read", read)
     made = plan(copy, target, TO_INSTANT)
-    assert made.metadata_table.fate == "rolled back"
+    assert made.undo.metadata_table.fate == "rolled back"
     folder = str(copy.meta / "metadata")
     for index in copy.table.indexes:
         assert listings.count(f"{folder}/{index}") == 1

@@ -124,14 +124,20 @@ def test_one_that_begins_when_the_other_is_out_of_use(
 @VERSIONS
 @KEPT
 @TABLES
-@pytest.mark.parametrize("work", ["_request_rollbacks", "_unpublish", "write_blocks", "delete_files", "verify_data"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        *("restore.execute._request_rollbacks", "restore.execute._unpublish"),
+        *("undo.execute.write_blocks", "undo.execute.delete_files", "undo.execute.verify_data"),
+    ],
+)
 def test_one_that_begins_while_a_step_is_at_work(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str, work: str, metadata: str, store: str
 ) -> None:
     copy = unpack(version, name)
     target, first = copy.commits[0], metadata_instants(copy)[:1]
     with monkeypatch.context() as patch:
-        in_the_middle(patch, f"hudictl.ops.restore.execute.{work}", lambda: begin(copy))
+        in_the_middle(patch, f"hudictl.ops.{work}", lambda: begin(copy))
         stops(copy, target, metadata=metadata)
     ends(copy, target, first, kept=bool(first) and metadata == "keep" and store == "moves folders")
 

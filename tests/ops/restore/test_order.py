@@ -50,16 +50,16 @@ def test_nothing_is_un_published_before_the_way_back_is_kept(
     copy = unpack(version, "cow_part")
     target = copy.commits[0]
     made = plan(copy, target, TO_INSTANT)
-    named = {file.data.name for file in required(copy.table, made.case).values()}
+    named = {file.data.name for file in required(copy.table, made.undo.case).values()}
 
     def look() -> None:
         protected = find_savepoint(copy.table, load_timeline(copy.table), target)
         assert {name for names in protected.files.values() for name in names} == named
         assert not metadata_table_in_use(copy.table)
         copies = {path.name[:17] for path in (copy.meta / ".rollback_backup").glob("*.commit")}
-        assert copies == made.removed
+        assert copies == made.undo.removed
         planned = pending_rollbacks(copy.table, load_timeline(copy.table))
-        assert {stored.target.time for _, stored in planned if stored} == made.removed
+        assert {stored.target.time for _, stored in planned if stored} == made.undo.removed
 
     run(copy, target, {"hudictl.ops.undo.instants.unpublish": look}, monkeypatch)
 
@@ -70,7 +70,7 @@ def test_no_file_goes_before_queries_have_ended_and_rows_are_hidden(
 ) -> None:
     copy = unpack(version, "mor_part")
     target, files = copy.commits[0], copy.data()
-    marked = plan(copy, target, TO_INSTANT).marked
+    marked = plan(copy, target, TO_INSTANT).undo.marked
     assert bool(marked) == (version == "v6")
 
     def waits() -> None:
@@ -80,7 +80,7 @@ def test_no_file_goes_before_queries_have_ended_and_rows_are_hidden(
         assert files <= copy.data()
         assert len(copy.data() - files) == len(marked)
 
-    run(copy, target, {"wait_for_queries": waits, "delete_files": deletes}, monkeypatch)
+    run(copy, target, {"wait_for_queries": waits, "hudictl.ops.undo.execute.delete_files": deletes}, monkeypatch)
 
 
 @VERSIONS
@@ -90,7 +90,7 @@ def test_no_instant_is_removed_before_its_record_is_kept(
     """The completed restore says what was deleted; the stored rollback plans alone know it after a death."""
     copy = unpack(version, "cow_part")
     target = copy.commits[0]
-    partitions = {row.path.rpartition("/")[0] for row in plan(copy, target, TO_INSTANT).files}
+    partitions = {row.path.rpartition("/")[0] for row in plan(copy, target, TO_INSTANT).undo.files}
 
     def look() -> None:
         assert list((copy.meta / ".hudictl").glob("restore-*"))
@@ -108,7 +108,7 @@ def test_rollbacks_go_last_of_what_belongs_to_an_instant(
     which heartbeats are the restore's."""
     copy = unpack(version, "cow_part")
     target = copy.commits[0]
-    removed = plan(copy, target, TO_INSTANT).removed
+    removed = plan(copy, target, TO_INSTANT).undo.removed
     looked: list[bool] = []
 
     def delete(real: Callable[..., object], table: object, instant: object) -> object:

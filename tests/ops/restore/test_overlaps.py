@@ -51,9 +51,9 @@ def test_a_savepoint_names_what_either_rule_needs(overlap: Unpack, version: str,
     copy = overlap(version, name)
     savepoint(copy, instants(copy)["S"])
     made = plan(copy, instants(copy)["S"], RestoreOptions(rule=rule))
-    assert set(required(copy.table, made.case)) <= saved(copy)
+    assert set(required(copy.table, made.undo.case)) <= saved(copy)
     restore(copy, instants(copy)["S"], options=RestoreOptions(rule=rule))
-    assert set(required(copy.table, made.case)) <= copy.data()
+    assert set(required(copy.table, made.undo.case)) <= copy.data()
     assert (instants(copy)["T"] in copy.commits) is (rule == "requested")
 
 
@@ -68,9 +68,9 @@ def test_where_the_own_rule_would_lose_rows_the_other_is_named(overlap: Unpack, 
     if version != "v9":
         assert f"--rule completion has all files: it also removes {instants(copy)['T']}" in error.hint
     made = planned(copy, "completion")
-    assert instants(copy)["T"] in made.removed
+    assert instants(copy)["T"] in made.undo.removed
     restore(copy, instants(copy)["S"], options=RestoreOptions(rule="completion"))
-    assert set(required(copy.table, made.case)) <= copy.data()
+    assert set(required(copy.table, made.undo.case)) <= copy.data()
 
 
 @VERSIONS
@@ -79,7 +79,7 @@ def test_beside_a_compaction_the_slices_that_are_whole_are_restored(overlap: Unp
     copy = overlap(version, name)
     made = planned(copy)
     restore(copy, instants(copy)["S"], options=RestoreOptions(to_instant=True))
-    assert set(required(copy.table, made.case)) <= copy.data()
+    assert set(required(copy.table, made.undo.case)) <= copy.data()
     assert not reader.missing(copy.path)
 
 
@@ -96,7 +96,7 @@ def test_where_the_compactions_own_files_were_cleaned(overlap: Unpack, version: 
         return
     made = planned(copy)
     restore(copy, instants(copy)["S"])
-    assert set(required(copy.table, made.case)) <= copy.data()
+    assert set(required(copy.table, made.undo.case)) <= copy.data()
     # What the clean has taken is no finding: readers take the slice before.
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "missing-file"]
     assert planned(copy).nothing_to_do
@@ -148,7 +148,7 @@ def test_a_savepoint_can_be_restored_again(overlap: Unpack, version: str, name: 
     restore(copy, target, options=options)
     assert plan(copy, target, options).nothing_to_do
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "savepoint-broken"]
-    lost = min(required(copy.table, plan(copy, target, options).case))
+    lost = min(required(copy.table, plan(copy, target, options).undo.case))
     (copy.path / lost).unlink()
     assert isinstance(attempt(lambda: plan(copy, target, options)), HudictlError)
 

@@ -26,7 +26,7 @@ def test_a_pending_restore_without_instants_is_something_to_do(unpack: Unpack, v
     assert plan(copy, target, options).nothing_to_do
     pending_restore(copy, LATER, target, begun=True)
     made = plan(copy, target, options)
-    assert (made.removals, made.resumes, made.nothing_to_do) == ((), LATER, False)
+    assert (made.undo.removals, made.resumes, made.nothing_to_do) == ((), LATER, False)
     restore(copy, target, options=options)
     assert [entry.completed for entry in load_timeline(copy.table).having("restore")] == [True]
 
@@ -35,10 +35,10 @@ def test_a_plan_names_the_files_of_an_instant_by_path(unpack: Unpack) -> None:
     """Two plans of one table are equal as text."""
     copy = unpack("v9", "mor_savepoints")
     made = plan(copy, copy.savepoints[0])
-    for removal in made.removals:
-        paths = [file.path for file in made.files if file.instant == removal.time]
+    for removal in made.undo.removals:
+        paths = [file.path for file in made.undo.files if file.instant == removal.time]
         assert paths == sorted(file.path for file in removal.files)
-    assert made.files_to_delete > 10
+    assert made.undo.files_to_delete > 10
 
 
 NEWEST = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
@@ -49,7 +49,7 @@ def test_a_rollback_to_discard_is_something_to_do(unpack: Unpack, version: str) 
     copy = unpack(version, "cow_part")
     copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[0]))
     made = plan(copy, copy.commits[-1], NEWEST)
-    assert (made.removals, made.rollbacks_discarded, made.nothing_to_do) == ((), (LATER,), False)
+    assert (made.undo.removals, made.rollbacks_discarded, made.nothing_to_do) == ((), (LATER,), False)
     restore(copy, copy.commits[-1], options=NEWEST)
     assert copy.having("rollback") == []
 
@@ -89,23 +89,23 @@ def test_consent_to_discard_rollbacks_holds_for_its_rest(unpack: Unpack, version
 def test_a_later_write_goes_before_those_that_it_may_rest_on(unpack: Unpack, version: str) -> None:
     """It was un-published just now, by the restore itself: nobody is at work on it."""
     copy = unpack(version, "cow_savepoints")
-    target, (removed,) = copy.savepoints[-1], plan(copy, copy.savepoints[-1]).removed
+    target, (removed,) = copy.savepoints[-1], plan(copy, copy.savepoints[-1]).undo.removed
     with_later = RestoreOptions(with_later_writes=True)
     assert attempt(lambda: restore(copy, target, At("delete files", came(copy)))) is not None
     order = ["20261121050000000", removed]
-    assert [removal.time for removal in plan(copy, target, with_later).removals] == order
+    assert [removal.time for removal in plan(copy, target, with_later).undo.removals] == order
     die(copy, target, "delete files", with_later)
-    assert [removal.time for removal in plan(copy, target).removals] == order
+    assert [removal.time for removal in plan(copy, target).undo.removals] == order
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_a_compaction_that_was_un_published_is_named_by_what_it_completed_as(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_savepoints")
     target = copy.savepoints[-1]
-    actions = {removal.time: removal.action for removal in plan(copy, target).removals}
+    actions = {removal.time: removal.action for removal in plan(copy, target).undo.removals}
     assert "commit" in actions.values()
     die(copy, target, "delete files")
-    assert {removal.time: removal.action for removal in plan(copy, target).removals} == actions
+    assert {removal.time: removal.action for removal in plan(copy, target).undo.removals} == actions
 
 
 def test_compactions_are_told_where_they_stay_and_are_some(unpack: Unpack) -> None:
@@ -114,7 +114,7 @@ def test_compactions_are_told_where_they_stay_and_are_some(unpack: Unpack) -> No
     cow = unpack("v9", "cow_savepoints")
     earlier, target = straddle(cow)
     made = plan(cow, target, RestoreOptions(rule="requested"))
-    assert (earlier in made.removed, made.newer_compactions_that_stay) == (False, ())
+    assert (earlier in made.undo.removed, made.newer_compactions_that_stay) == (False, ())
 
 
 def test_indexes_that_go_with_the_metadata_table_are_named(unpack: Unpack) -> None:
@@ -122,19 +122,19 @@ def test_indexes_that_go_with_the_metadata_table_are_named(unpack: Unpack) -> No
     assert "record_index" in copy.table.indexes
     target = copy.commits[0]
     kept = plan(copy, target, RestoreOptions(to_instant=True))
-    assert (kept.metadata_table.fate, kept.indexes_lost) == ("rolled back", ())
-    assert set(kept.metadata_table.indexes_kept) == set(copy.table.indexes)
+    assert (kept.undo.metadata_table.fate, kept.undo.indexes_lost) == ("rolled back", ())
+    assert set(kept.undo.metadata_table.indexes_kept) == set(copy.table.indexes)
     gone = plan(copy, target, RestoreOptions(to_instant=True, metadata="delete"))
-    assert (gone.metadata_table.fate, set(gone.indexes_lost)) == ("deleted", set(copy.table.indexes))
+    assert (gone.undo.metadata_table.fate, set(gone.undo.indexes_lost)) == ("deleted", set(copy.table.indexes))
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_records_that_a_compaction_has_written_anew_are_not_counted(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_savepoints")
     made = plan(copy, copy.savepoints[-1])
-    anew = [removal for removal in made.removals if removal.operation == "COMPACT"]
+    anew = [removal for removal in made.undo.removals if removal.operation == "COMPACT"]
     assert sum(removal.records for removal in anew) > 0
-    assert made.records_written == sum(removal.records for removal in made.removals if removal not in anew)
+    assert made.records_written == sum(removal.records for removal in made.undo.removals if removal not in anew)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -178,7 +178,7 @@ def test_a_restore_of_hudis_goes_on_only_where_no_rows_come_back(unpack: Unpack,
 def test_a_metafile_that_hudictl_does_not_write_is_asked_for_first(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     drop(copy.path / "part-0/.hoodie_partition_metadata")
-    assert plan(copy, copy.savepoints[-1]).partition_metafiles_made == ("part-0",)
+    assert plan(copy, copy.savepoints[-1]).undo.partition_metafiles_made == ("part-0",)
     properties = copy.meta / "hoodie.properties"
     put(properties, properties.read_text() + "hoodie.partition.metafile.use.base.format=true\n")
     with pytest.raises(Refused, match="in the base file format"):
@@ -192,13 +192,13 @@ def test_an_empty_log_goes_with_the_restore(unpack: Unpack) -> None:
     empty = f"{log.rpartition('.log.')[0]}.log.99_0-1-1"
     put(copy.path / empty)
     made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
-    assert empty in {row.path for row in made.files}
+    assert empty in {row.path for row in made.undo.files}
 
 
 def test_rollback_blocks_stand_in_the_order_of_their_commits(unpack: Unpack) -> None:
     copy = unpack("v6", "mor_part")
     made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
-    targets = [marked.targets for marked in made.marked]
+    targets = [marked.targets for marked in made.undo.marked]
     assert max(map(len, targets)) > 1
     assert all(list(times) == sorted(times) for times in targets)
 

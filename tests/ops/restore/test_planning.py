@@ -40,14 +40,14 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
     """It would take the files of the savepoint as soon as a writer cleans again."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    needed = sorted(required(copy.table, plan(copy, target).case))
+    needed = sorted(required(copy.table, plan(copy, target).undo.case))
     body = records.clean_plan([]) if whole else records.clean_plan(needed[:1])
     if whole:
         body = records.clean_plan([], partitions=[needed[0].rpartition("/")[0]])
     copy.write(f"{LATER}.clean.requested", body)
     copy.write(f"{LATER}.clean.inflight", body)
     made = plan(copy, target)
-    assert dict(made.cleans_discarded) == {
+    assert dict(made.undo.cleans_discarded) == {
         LATER: sum(path.startswith(needed[0].rpartition("/")[0]) for path in needed) or 1
     }
     restore(copy, target)
@@ -57,19 +57,19 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
 def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
+    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).undo.case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other))
-    assert dict(plan(copy, target).cleans_discarded) == {}
+    assert dict(plan(copy, target).undo.cleans_discarded) == {}
     restore(copy, target)
     assert copy.having("clean") == [f"{LATER}.clean.requested"]
 
 
 def test_a_clean_that_may_be_running_is_not_discarded(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
-    needed = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))
+    needed = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).undo.case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, 12, LATER)
-    assert dict(plan(copy, copy.savepoints[-1], RestoreOptions(idle_ms=0)).cleans_discarded) == {LATER: 1}
+    assert dict(plan(copy, copy.savepoints[-1], RestoreOptions(idle_ms=0)).undo.cleans_discarded) == {LATER: 1}
 
 
 @pytest.mark.parametrize("body", [b"garbage", b"Obj\x01", records.stranger(), records.nameless("HoodieCleanerPlan")])
@@ -89,9 +89,9 @@ def test_where_hudis_releases_disagree_the_tables_own_decides(unpack: Unpack, ve
     earlier, target = straddle(copy)
     made = plan(copy, target)
     assert [(entry.time, entry.removed) for entry in made.overlaps] == [(earlier, removed)]
-    assert (earlier in made.removed) is removed
-    assert earlier not in plan(copy, target, RestoreOptions(rule="requested")).removed
-    assert earlier in plan(copy, target, RestoreOptions(rule="completion")).removed
+    assert (earlier in made.undo.removed) is removed
+    assert earlier not in plan(copy, target, RestoreOptions(rule="requested")).undo.removed
+    assert earlier in plan(copy, target, RestoreOptions(rule="completion")).undo.removed
 
 
 def test_a_pending_write_older_than_the_savepoint_stays_or_goes_by_the_rule(unpack: Unpack) -> None:
@@ -102,7 +102,7 @@ def test_a_pending_write_older_than_the_savepoint_stays_or_goes_by_the_rule(unpa
     copy.write(f"{older}.inflight")
     assert [entry.time for entry in plan(copy, target).overlaps] == [older]
     assert plan(copy, target, RestoreOptions(rule="requested")).pending_writes_that_stay == (older,)
-    assert older in plan(copy, target, RestoreOptions(rule="completion")).removed
+    assert older in plan(copy, target, RestoreOptions(rule="completion")).undo.removed
 
 
 @pytest.mark.parametrize("rule", ["requested", "completion"])
@@ -113,7 +113,7 @@ def test_newest_first_is_by_the_rules_own_order(unpack: Unpack, rule: str) -> No
     ends = [copy.file(time, "commit").name[18:35] for time in (first, second)]
     os.rename(copy.file(first, "commit"), copy.timeline / f"{first}_{ends[1]}.commit")
     os.rename(copy.file(second, "commit"), copy.timeline / f"{second}_{ends[0]}.commit")
-    order = [removal.time for removal in plan(copy, target, RestoreOptions(rule=rule)).removals[:2]]
+    order = [removal.time for removal in plan(copy, target, RestoreOptions(rule=rule)).undo.removals[:2]]
     assert order == ([second, first] if rule == "requested" else [first, second])
 
 
@@ -133,7 +133,7 @@ def test_a_compaction_begun_before_the_savepoint_stays(unpack: Unpack, version: 
     else:
         end = copy.file(target, "deltacommit").name[18:32]
         os.rename(done, copy.timeline / f"{compaction}_{end}999.commit")
-    assert plan(copy, target).removed == {copy.commits[-1]}
+    assert plan(copy, target).undo.removed == {copy.commits[-1]}
 
 
 # Pitfalls 17 and 18: what is pending already.
@@ -162,7 +162,7 @@ def test_a_pending_rollback_of_what_goes_is_absorbed(unpack: Unpack, version: st
     copy = unpack(version, "cow_rollback_interrupted")
     (requested,) = copy.having("rollback.requested")
     made = plan(copy, copy.savepoints[0])
-    assert {removal.rollback for removal in made.removals} == {None}
+    assert {removal.rollback for removal in made.undo.removals} == {None}
     assert requested.partition(".")[0] in made.rollbacks_removed
     restore(copy, copy.savepoints[0])
     assert copy.having("rollback") == []
@@ -238,14 +238,14 @@ def test_a_live_heartbeat_proves_a_writer(
     """As long as Hudi takes it for one: two minutes, on a clock that stands still."""
     copy = unpack(version, name)
     savepoint(copy, copy.commits[-1])
-    (pending,) = plan(copy, copy.savepoints[0]).removed
+    (pending,) = plan(copy, copy.savepoints[0]).undo.removed
     beat = put(copy.meta / ".heartbeat" / pending, old=False)
     now_ms = beat.stat().st_mtime_ns // 10**6 + 120_000
     monkeypatch.setattr(facts, "storage_now_ms", lambda clock: now_ms)
     refused(copy, 12, pending)
     refused(copy, 12, pending, RestoreOptions(idle_ms=0))
     put(copy.meta / ".heartbeat" / pending)
-    assert plan(copy, copy.savepoints[0]).removed == {pending}
+    assert plan(copy, copy.savepoints[0]).undo.removed == {pending}
 
 
 def touch_timeline(copy: Copy, pending: str) -> None:
@@ -266,10 +266,10 @@ def test_a_pending_write_that_did_something_just_now_may_be_running(
 ) -> None:
     copy = unpack("v9", "cow_failed_direct")
     savepoint(copy, copy.commits[-1])
-    (pending,) = plan(copy, copy.savepoints[0]).removed
+    (pending,) = plan(copy, copy.savepoints[0]).undo.removed
     touch(copy, pending)
     refused(copy, 12, pending)
-    assert plan(copy, copy.savepoints[0], RestoreOptions(idle_ms=0)).removed == {pending}
+    assert plan(copy, copy.savepoints[0], RestoreOptions(idle_ms=0)).undo.removed == {pending}
 
 
 # Pitfalls 20, 29 and 31: what the savepoint needs.
@@ -281,7 +281,7 @@ def test_a_missing_file_is_named(unpack: Unpack, version: str, name: str, emptie
     copy = unpack(version, name)
     target = savepoint(copy, copy.savepoints[0] if copy.savepoints else copy.commits[1])
     # An empty log is what a writer leaves that died at once: readers skip it.
-    files = required(copy.table, plan(copy, target).case)
+    files = required(copy.table, plan(copy, target).undo.case)
     needed = [path for path, file in files.items() if file.data.is_base or not emptied]
     for path in needed[:2]:
         body = (copy.path / path).read_bytes()
@@ -296,7 +296,7 @@ def test_the_base_below_a_pending_compaction_is_needed_though_not_in_the_map(unp
     copy = unpack(version, "mor_pending_compaction")
     (compaction,) = [file.partition(".")[0] for file in copy.having("compaction.requested")]
     target = savepoint(copy, next(time for time in copy.commits if time > compaction))
-    base = next(path for path in required(copy.table, plan(copy, target).case) if path.endswith(".parquet"))
+    base = next(path for path in required(copy.table, plan(copy, target).undo.case) if path.endswith(".parquet"))
     drop(copy.path / base)
     refused(copy, 13, base)
 
@@ -318,7 +318,7 @@ def test_a_partition_without_metafile_gets_one(unpack: Unpack, name: str) -> Non
     metafile = sorted([*copy.path.glob(".hoodie_part*"), *copy.path.glob("part-*/.hoodie_part*")])[0]
     partition = metafile.parent.relative_to(copy.path).as_posix().removeprefix(".")
     drop(metafile)
-    assert plan(copy, target).partition_metafiles_made == (partition,)
+    assert plan(copy, target).undo.partition_metafiles_made == (partition,)
     restore(copy, target)
     depth = 1 if partition else 0
     assert {f"commitTime={target}", f"partitionDepth={depth}"} <= set(metafile.read_text().splitlines())
@@ -413,4 +413,4 @@ def test_rows_in_a_log_of_another_commit_stop_it(unpack: Unpack) -> None:
         plan(copy, other, RestoreOptions(to_instant=True))
     assert tree(copy.path) == before
     earlier = max(time for time in copy.commits if time < other)
-    assert log in {file.path for file in plan(copy, earlier, RestoreOptions(to_instant=True)).files}
+    assert log in {file.path for file in plan(copy, earlier, RestoreOptions(to_instant=True)).undo.files}

@@ -63,8 +63,10 @@ def test_it_ends_as_a_restore_to_a_savepoint_does(unpack: Unpack, version: str, 
     savepoint(copy, target)
     with_savepoint = plan(copy, target)
     assert not with_savepoint.protecting_savepoint
-    assert [removal.time for removal in made.removals] == [removal.time for removal in with_savepoint.removals]
-    assert set(required(copy.table, made.case)) == set(required(copy.table, with_savepoint.case))
+    assert [removal.time for removal in made.undo.removals] == [
+        removal.time for removal in with_savepoint.undo.removals
+    ]
+    assert set(required(copy.table, made.undo.case)) == set(required(copy.table, with_savepoint.undo.case))
     restore(copy, target)
     assert ended(copy) == without
 
@@ -76,7 +78,7 @@ def test_a_savepoint_of_its_own_protects_the_target_while_it_runs(
 ) -> None:
     copy = unpack(version, name)
     target = copy.commits[1]
-    needed = set(required(copy.table, plan(copy, target, TO_INSTANT).case))
+    needed = set(required(copy.table, plan(copy, target, TO_INSTANT).undo.case))
     seen: list[fmt.SavepointMetadata] = []
     restore(copy, target, At(step, lambda: seen.append(own_savepoint(copy, target))), TO_INSTANT)
     (requested,) = copy.having("restore.requested")
@@ -157,7 +159,7 @@ def test_a_file_that_a_clean_took_is_named(unpack: Unpack) -> None:
 def test_a_file_that_is_gone_is_named(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     target = copy.commits[0]
-    lost = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))[0]
+    lost = sorted(required(copy.table, plan(copy, target, TO_INSTANT).undo.case))[0]
     drop(copy.path / lost)
     with pytest.raises(Refused, match=target) as caught:
         plan(copy, target, TO_INSTANT)
@@ -170,7 +172,7 @@ def test_a_clean_that_comes_in_before_it_sees_the_savepoint(unpack: Unpack, vers
     copy = unpack(version, "cow_part")
     target = copy.commits[1]
     published = copy.commits
-    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))
+    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).undo.case))
     clean = f"{LATER}.clean.requested"
     at = {"prepare": "prepare", "settled": "begin the restore"}[step]
     with pytest.raises(Conflict, match=LATER) as caught:
@@ -204,10 +206,10 @@ def test_a_clean_that_ends_before_it_could_see_the_savepoint(
 def test_a_pending_clean_that_was_there_is_discarded_by_the_plan(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[1]
-    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))
+    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).undo.case))
     earlier = f"{target[:-3]}001"
     copy.write(f"{earlier}.clean.requested", records.clean_plan(needed[:1]))
-    assert dict(plan(copy, target, TO_INSTANT).cleans_discarded) == {earlier: 1}
+    assert dict(plan(copy, target, TO_INSTANT).undo.cleans_discarded) == {earlier: 1}
     restore(copy, target, options=TO_INSTANT)
     assert copy.having("clean") == []
     assert_ended(copy, target)

@@ -91,7 +91,7 @@ def test_a_full_disk_at_any_write_loses_nothing(
 ) -> None:
     copy = unpack(version, name)
     target = savepoint(copy, copy.savepoints[-1] if copy.savepoints else copy.commits[-2])
-    needed = set(required(copy.table, plan(copy, target).case))
+    needed = set(required(copy.table, plan(copy, target).undo.case))
     spare = copy.path.with_name("spare")
     shutil.copytree(copy.path, spare, copy_function=shutil.copy2)
     restore(copy, target)
@@ -170,7 +170,7 @@ def test_a_restore_begun_by_hudictl_goes_on_elsewhere(
 ) -> None:
     copy = unpack(version, "mor_savepoints")
     target = copy.savepoints[-1]
-    removals = plan(copy, target).removals
+    removals = plan(copy, target).undo.removals
     with monkeypatch.context() as patch:
         FailDeletion(removals[0].files[0].data.name if removals[0].files else ".parquet").install(patch)
         assert attempt(lambda: restore(copy, target))
@@ -195,7 +195,7 @@ def test_a_stored_plan_deletes_nothing_but_files_of_removed_instants(
     requested = copy.timeline / copy.having("rollback.requested")[0]
     stored = rollback.decode_plan(requested.read_bytes(), requested.name)
     outside = put(tmp_path / "other" / "part-0" / stored.requests[0].files[0].rpartition("/")[2], "rows")
-    needed = copy.path / sorted(required(copy.table, plan(copy, target).case))[0]
+    needed = copy.path / sorted(required(copy.table, plan(copy, target).undo.case))[0]
     path = {"outside": outside, "needed": needed, "properties": copy.meta / "hoodie.properties"}[victim]
     lies = (
         RollbackRequest("part-0", (str(path), f"file://{path}")),
@@ -218,7 +218,9 @@ def test_a_stored_plan_that_forgets_files_is_made_anew(unpack: Unpack) -> None:
     requested = copy.timeline / copy.having("rollback.requested")[0]
     stored = rollback.decode_plan(requested.read_bytes(), requested.name)
     put(requested, rollback.encode_plan(StoredRollbackPlan(stored.target, ())))
-    assert stored.target.time in {removal.time for removal in plan(copy, target).removals if removal.rollback is None}
+    assert stored.target.time in {
+        removal.time for removal in plan(copy, target).undo.removals if removal.rollback is None
+    }
     restore(copy, target)
     assert restored(copy)
     assert not [path for path in copy.data() if stored.target.time in path]
@@ -274,7 +276,7 @@ def test_a_delta_commit_whose_metadata_is_empty_leaves_no_rows(unpack: Unpack, v
     """A lost page of the completed file: what it wrote is found in the logs themselves, or nothing is done."""
     copy = unpack(version, "mor_parquet_logs")
     target = savepoint(copy, copy.commits[-2])
-    whole = plan(copy, target).removals[0]
+    whole = plan(copy, target).undo.removals[0]
     done = copy.file(copy.commits[-1], "deltacommit")
     modified = done.stat().st_mtime
     put(done)
@@ -284,8 +286,8 @@ def test_a_delta_commit_whose_metadata_is_empty_leaves_no_rows(unpack: Unpack, v
         assert error.exit_code == 14
         return
     made = plan(copy, target)
-    assert {block.slice for block in made.removals[0].blocks} == {block.slice for block in whole.blocks}
-    assert {file.path for file in made.removals[0].files} == {file.path for file in whole.files}
+    assert {block.slice for block in made.undo.removals[0].blocks} == {block.slice for block in whole.blocks}
+    assert {file.path for file in made.undo.removals[0].files} == {file.path for file in whole.files}
 
 
 # The end.
@@ -327,7 +329,7 @@ def test_the_metadata_names_all_instants_not_only_the_last_attempts(
     """What the first attempt deleted stands in rollback plans that it removed as well."""
     copy = unpack("v9", "cow_part")
     target = savepoint(copy, copy.commits[0])
-    removals = plan(copy, target).removals
+    removals = plan(copy, target).undo.removals
 
     def dies() -> None:
         raise StorageFailed("the process dies here")
@@ -374,7 +376,7 @@ def test_scratch_is_empty_after_a_refusal_under_the_claim(unpack: Unpack) -> Non
 def test_a_living_heartbeat_under_the_claim(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     target = savepoint(copy, copy.commits[-1])
-    (pending,) = plan(copy, target).removed
+    (pending,) = plan(copy, target).undo.removed
     before = tree(copy.path, OWN)
     beat = copy.meta / ".heartbeat" / pending
     old = beat.read_bytes(), beat.stat().st_mtime_ns, beat.with_name(f".{pending}.crc").read_bytes()
@@ -445,9 +447,9 @@ def test_a_partition_that_only_an_unpublished_instant_names(unpack: Unpack, vers
     stat = {"fileId": name.partition("_")[0], "path": f"bare/{name}"}
     put(copy.file(last, "commit"), json.dumps({"partitionToWriteStats": {"bare": [stat]}, "operationType": "UPSERT"}))
     target = copy.savepoints[-1]
-    assert f"bare/{name}" in {row.path for row in plan(copy, target).files}
+    assert f"bare/{name}" in {row.path for row in plan(copy, target).undo.files}
     die(copy, target, "delete files")
-    assert f"bare/{name}" in {row.path for row in plan(copy, target).files}
+    assert f"bare/{name}" in {row.path for row in plan(copy, target).undo.files}
     restore(copy, target)
     assert f"bare/{name}" not in copy.data()
 

@@ -82,7 +82,7 @@ def test_no_file_goes_when_the_claim_is_lost_while_blocks_are_written(
     target, before = copy.commits[0], copy.data()
     if resumed:
         die(copy, target, "delete files", TO_INSTANT)
-    in_the_middle(monkeypatch, f"{EXECUTE}.write_blocks", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.undo.execute.write_blocks", lambda: take_over(copy))
     conflict(copy, target)
     assert before <= copy.data()
 
@@ -141,7 +141,7 @@ def test_no_further_instant_is_un_published_when_the_claim_is_lost(
     target = copy.commits[0]
     if resumed:
         die(copy, target, "un-publish instants", TO_INSTANT)
-    newest, *rest = [removal.time for removal in plan(copy, target, TO_INSTANT).removals]
+    newest, *rest = [removal.time for removal in plan(copy, target, TO_INSTANT).undo.removals]
     assert rest
     in_the_middle(monkeypatch, "hudictl.ops.undo.instants.unpublish", lambda: take_over(copy))
     conflict(copy, target)
@@ -221,7 +221,7 @@ def test_a_lock_that_is_taken_since_planning_stops_it(unpack: Unpack, version: s
 def test_an_instant_is_not_un_published_by_the_rollback_of_another(unpack: Unpack, version: str, resumed: bool) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[0]
-    newest = plan(copy, target, TO_INSTANT).removals[0].time
+    newest = plan(copy, target, TO_INSTANT).undo.removals[0].time
     if resumed:
         die(copy, target, "un-publish instants", TO_INSTANT)
 
@@ -288,7 +288,9 @@ def test_a_timeline_that_has_moved_since_planning_stops_it(unpack: Unpack, come:
 
 @VERSIONS
 @RESUMED
-@pytest.mark.parametrize("work", ["_unpublish", "verify_data", "_remove_instants"])
+@pytest.mark.parametrize(
+    "work", ["restore.execute._unpublish", "undo.execute.verify_data", "restore.execute._remove_instants"]
+)
 def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_step(
     unpack: Unpack, version: str, resumed: bool, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,7 +300,7 @@ def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_ste
     if resumed:
         die(copy, target, "un-publish instants", TO_INSTANT)
     anew = copy.meta / "metadata/.hoodie/hoodie.properties"
-    in_the_middle(monkeypatch, f"{EXECUTE}.{work}", lambda: put(anew, "hoodie.table.name=t_metadata\n"))
+    in_the_middle(monkeypatch, f"hudictl.ops.{work}", lambda: put(anew, "hoodie.table.name=t_metadata\n"))
     used: dict[str, bool] = {}
 
     class Look(Silent):
@@ -306,7 +308,7 @@ def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_ste
             used[name] = metadata_table_in_use(copy.table)
 
     done = restore(copy, target, Look(), TO_INSTANT)
-    after = {"_unpublish": "delete files", "verify_data": "remove instants"}
+    after = {"restore.execute._unpublish": "delete files", "undo.execute.verify_data": "remove instants"}
     assert not used.get(after.get(work, ""), False)
     assert not list((copy.meta / ".hudictl").glob("dropped-*"))
     assert_kept(copy, FIRST_BUILD, done.instants)

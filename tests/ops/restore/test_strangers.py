@@ -88,10 +88,10 @@ def test_a_restore_leaves_them(unpack: Unpack, version: str, name: str, place: s
     other = PLACES[place](copy)
     before = tree(other)
     made = plan(copy, copy.commits[0], OPTIONS)
-    kept = {row.path for row in made.files_kept}
+    kept = {row.path for row in made.undo.files_kept}
     assert bool(kept) is (place in COPIES)
     assert all((copy.path / path).is_relative_to(other) for path in kept)
-    assert not [row for row in made.files if (copy.path / row.path).is_relative_to(other)]
+    assert not [row for row in made.undo.files if (copy.path / row.path).is_relative_to(other)]
     restore(copy, copy.commits[0], options=OPTIONS)
     assert tree(other) == before
 

@@ -55,7 +55,7 @@ def ended(copy: Copy, metadata: str = "keep") -> Ended:
 
 
 def a_write(over: Ended) -> str:
-    time = over.plan.removals[0].time
+    time = over.plan.undo.removals[0].time
     over.copy.write(f"{time}.commit.requested")
     return time
 
@@ -88,7 +88,7 @@ def no_result(over: Ended) -> str:
 
 
 def markers(over: Ended) -> str:
-    time = over.plan.removals[0].time
+    time = over.plan.undo.removals[0].time
     put(over.copy.meta / ".temp" / time / "part-1/f.parquet.marker.CREATE")
     return f"markers of {time}"
 

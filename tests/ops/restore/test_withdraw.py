@@ -147,7 +147,7 @@ def test_a_restore_whose_files_are_gone_can_be_ended(unpack: Unpack, version: st
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     die(copy, target, "verify")
-    files = required(copy.table, plan(copy, target).case)
+    files = required(copy.table, plan(copy, target).undo.case)
     lost = next(path for path, file in sorted(files.items()) if file.data.is_base)
     drop(copy.path / lost)
     error = attempt(lambda: restore(copy, target))
@@ -162,7 +162,7 @@ def test_a_restore_whose_files_are_gone_can_be_ended(unpack: Unpack, version: st
 def test_a_new_restore_never_accepts_a_loss(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    drop(copy.path / next(path for path in sorted(required(copy.table, plan(copy, target).case))))
+    drop(copy.path / next(path for path in sorted(required(copy.table, plan(copy, target).undo.case))))
     error = attempt(lambda: plan(copy, target, RestoreOptions(accept_loss=True)))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 13
@@ -202,7 +202,7 @@ def test_what_is_deleted_while_instants_are_published_again_is_seen(unpack: Unpa
     copy = unpack(version, "cow_savepoints")
     target = oldest(copy)
     die(copy, target, "delete files", OPTIONS)
-    path = next(row.path for row in plan(copy, target, OPTIONS).files)
+    path = next(row.path for row in plan(copy, target, OPTIONS).undo.files)
     error = attempt(lambda: withdraw(copy, At("withdraw the restore", lambda: drop(copy.path / path))))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 13
@@ -216,7 +216,7 @@ def test_change_logs_count_as_files(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cdc")
     target = copy.commits[0]
     die(copy, target, "delete files", OPTIONS)
-    gone = [row.path for row in plan(copy, target, OPTIONS).files if row.path.endswith("cdc")]
+    gone = [row.path for row in plan(copy, target, OPTIONS).undo.files if row.path.endswith("cdc")]
     assert gone
     drop(copy.path / gone[0])
     error = attempt(lambda: withdraw(copy))
@@ -475,7 +475,7 @@ def test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named(unpack: Un
     clean, rollback = "20261121040000001", "20261121040000002"
     copy.write(
         f"{clean}.clean.requested",
-        records.clean_plan(sorted(required(copy.table, plan(copy, target, options).case))[:1]),
+        records.clean_plan(sorted(required(copy.table, plan(copy, target, options).undo.case))[:1]),
     )
     copy.write(f"{rollback}.rollback.requested", rollback_plan(copy.commits[0]))
     indexes = {f"the index {name}" for name in copy.table.indexes}

@@ -173,7 +173,7 @@ def test_a_restore_before_it_removes_it_also_after_a_death(unpack: Unpack, versi
 def test_a_restore_before_it_drops_the_metadata_table(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     before, last = copy.commits[-2:]
-    assert plan(copy, before, TO_INSTANT).metadata_table.keeps
+    assert plan(copy, before, TO_INSTANT).undo.metadata_table.keeps
     for file in copy.timeline.glob(f"{last}*"):
         done = f"_{COMPLETED}.commit" if version != "v6" else ".commit"
         name = f"{FUTURE}{done}" if file.suffix == ".commit" else f"{FUTURE}{file.name[17:]}"
@@ -182,7 +182,7 @@ def test_a_restore_before_it_drops_the_metadata_table(unpack: Unpack, version: s
     for path in copy.data():
         if last in path:
             (copy.path / path).rename(copy.path / path.replace(last, FUTURE))
-    made = plan(copy, before, TO_INSTANT).metadata_table
+    made = plan(copy, before, TO_INSTANT).undo.metadata_table
     assert (made.keeps, "ahead of the clock" in str(made)) == (False, True)
 
 

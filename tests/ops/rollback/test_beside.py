@@ -340,7 +340,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     other = unpack("v6", "mor_pending_compaction")
     plan = other.file_of("compaction.requested")
     copy.write(f"{LATER}.compaction.requested", plan, old=False)
-    assert rollback_of(copy, target).metadata_table.takes_it
+    assert rollback_of(copy, target).undo.metadata_table.takes_it
     copy.write(f"{LATER}.compaction.inflight", old=False)
     with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT may be running: it is pending"):
         rollback_of(copy, target)

@@ -24,13 +24,13 @@ def moved(copy: Copy, change: Callable[[Copy], object]) -> set[str]:
 def larger(copy: Copy) -> None:
     """A log: a base file would be damaged."""
     path = copy.path / min(
-        path for path in required(copy.table, rollback_of(copy, newest(copy)).case) if ".log." in path
+        path for path in required(copy.table, rollback_of(copy, newest(copy)).undo.case) if ".log." in path
     )
     put(path, path.read_bytes() + b"x")
 
 
 def clean(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(required(copy.table, rollback_of(copy, newest(copy)).case)))
+    spare = sorted(copy.data() - set(required(copy.table, rollback_of(copy, newest(copy)).undo.case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:1]))
 
 

@@ -59,7 +59,7 @@ def assert_dropped(copy: Copy) -> None:
 def test_they_are_named_by_the_plan_and_go_and_the_others_stay(table: Copy) -> None:
     target = newest(table)
     plan = rollback_of(table, target)
-    assert (step_of(plan), plan.indexes_lost) == ("rolled back in its place", LATER)
+    assert (step_of(plan), plan.undo.indexes_lost) == ("rolled back in its place", LATER)
     said = rollback_lines(plan)
     for name in LATER:
         start = f"The metadata partition {name} is deleted: it was built after {target}, and contains its data."
@@ -112,7 +112,7 @@ def test_one_that_is_half_deleted_goes_although_it_is_not_listed(table: Copy) ->
     target = newest(table)
     drop_indexes(table.table, LATER[:1], "1")
     shutil.move(table.meta / f".hudictl/dropped-metadata-1-{LATER[0]}", table.meta / "metadata" / LATER[0])
-    assert rollback_of(table, target).indexes_lost == LATER
+    assert rollback_of(table, target).undo.indexes_lost == LATER
     roll_back(table, target)
     assert_dropped(table)
 
@@ -122,7 +122,7 @@ def test_one_that_is_being_built_goes(table: Copy) -> None:
     path = table.meta / "hoodie.properties"
     lines = [line for line in path.read_text().splitlines() if "partitions.inflight" not in line]
     put(path, "\n".join([*lines, "hoodie.table.metadata.partitions.inflight=bloom_filters"]))
-    assert rollback_of(table, newest(table)).indexes_lost == ("bloom_filters", *LATER)
+    assert rollback_of(table, newest(table)).undo.indexes_lost == ("bloom_filters", *LATER)
     roll_back(table, newest(table))
     assert_dropped(table)
 
@@ -131,7 +131,7 @@ def test_one_that_is_being_built_goes(table: Copy) -> None:
 def test_a_pending_instant_is_in_no_index(table: Copy) -> None:
     target = newest(table)
     unpublish(table, target)
-    assert rollback_of(table, target).indexes_lost == ()
+    assert rollback_of(table, target).undo.indexes_lost == ()
 
 
 @VERSIONS
@@ -140,7 +140,7 @@ def test_of_an_instant_that_hudi_has_unpublished_nobody_can_tell(table: Copy) ->
     unpublish(table, target)
     time = time_plus_ms(load_timeline(table.table).last_time(), 1)
     table.write(f"{time}.rollback.requested", rollback_plan(target))
-    assert set(LATER) <= set(rollback_of(table, target).indexes_lost)
+    assert set(LATER) <= set(rollback_of(table, target).undo.indexes_lost)
 
 
 @VERSIONS

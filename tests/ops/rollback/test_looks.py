@@ -185,7 +185,7 @@ def test_properties_that_a_crash_left_half_written_are_made_whole(unpack: Unpack
 def test_a_needed_file_that_goes_meanwhile_is_found(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     target = newest(copy)
-    needed = sorted(required(copy.table, rollback_of(copy, target).case))[0]
+    needed = sorted(required(copy.table, rollback_of(copy, target).undo.case))[0]
     with pytest.raises(Incomplete, match=needed):
         roll_back(copy, target, At("verify", lambda: drop(copy.path / needed)))
     assert [entry.pending for entry in load_timeline(copy.table).having("rollback")] == [True]

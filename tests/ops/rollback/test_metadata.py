@@ -124,9 +124,9 @@ def test_step(unpack: Unpack, version: str, name: str, step: str) -> None:
     before = files(copy) if used else set()
     first, target, listed = metadata_instants(copy)[:1], newest(copy), read_properties(copy.table.storage).get(LISTED)
     made = rollback_of(copy, target)
-    assert (step_of(made), made.indexes_lost) == (step, ())
+    assert (step_of(made), made.undo.indexes_lost) == (step, ())
     done = roll_back(copy, target)
-    assert done.metadata_table == made.metadata_table.fate
+    assert done.metadata_table == made.undo.metadata_table.fate
     assert read_properties(copy.table.storage).get(LISTED) == listed
     assert (done.metadata_table == "none") is not used
     assert metadata_instants(copy)[:1] == first
@@ -142,8 +142,8 @@ def test_it_is_deleted_where_this_is_asked_for(unpack: Unpack, version: str, nam
     copy = unpack(version, name)
     target, indexes = newest(copy), copy.table.indexes
     made = rollback_of(copy, target, DELETING)
-    assert (step_of(made), made.metadata_table.fate, made.indexes_lost) == (DELETE, "deleted", indexes)
-    assert "--metadata delete" in str(made.metadata_table.reason)
+    assert (step_of(made), made.undo.metadata_table.fate, made.undo.indexes_lost) == (DELETE, "deleted", indexes)
+    assert "--metadata delete" in str(made.undo.metadata_table.reason)
     assert roll_back(copy, target, options=DELETING).metadata_table == "deleted"
     assert_out_of_use(copy)
 
@@ -221,11 +221,11 @@ def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str
         put(folder(copy) / name.format(t=LATER, b=before), body)
     made = rollback_of(copy, target)
     if service == "a pending restore":
-        assert (step_of(made), made.metadata_table.reason) == (DELETE, f"its restore {LATER} is pending")
+        assert (step_of(made), made.undo.metadata_table.reason) == (DELETE, f"its restore {LATER} is pending")
         roll_back(copy, target)
         assert_out_of_use(copy)
         return
-    assert (step_of(made), made.metadata_table.fate, made.indexes_lost) == (ASIDE, "rolled back", ())
+    assert (step_of(made), made.undo.metadata_table.fate, made.undo.indexes_lost) == (ASIDE, "rolled back", ())
     roll_back(copy, target)
     # What began before the instant cannot have taken it up, and stays.
     stays = "began before" in service
@@ -250,8 +250,8 @@ def test_a_deltacommit_that_has_added_to_the_files_of_another(unpack: Unpack, ve
     stat = {"fileId": "files-0000-0", "path": log}
     put(done, json.dumps({"partitionToWriteStats": {"files": [stat]}, "operationType": "UPSERT_PREPPED"}))
     made = rollback_of(copy, target)
-    assert (step_of(made), made.metadata_table.fate) == (ASIDE, "brought forward")
-    assert f"the instant to undo {target} has written into" in str(made.metadata_table.reason)
+    assert (step_of(made), made.undo.metadata_table.fate) == (ASIDE, "brought forward")
+    assert f"the instant to undo {target} has written into" in str(made.undo.metadata_table.reason)
     first = metadata_instants(copy)[0]
     assert roll_back(copy, target).metadata_table == "brought forward"
     assert_kept(copy, first, [])

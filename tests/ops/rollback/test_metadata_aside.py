@@ -223,7 +223,7 @@ def test_version_6_what_is_given_up_is_told(unpack: Unpack, monkeypatch: pytest.
     on_object_store(monkeypatch, moves)
     copy = unpack("v6", "cow_record_index")
     target = newest(copy)
-    assert rollback_of(copy, target).metadata_table.indexes_kept
+    assert rollback_of(copy, target).undo.metadata_table.indexes_kept
     path = min(path for path in copy.data() if target not in path)
     partition, _, name = path.rpartition("/")
     replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
@@ -337,7 +337,7 @@ def test_version_6_what_began_with_its_deletion_does_not_keep_it(unpack: Unpack,
     backup = put(copy.meta / "metadata/.hoodie/hoodie.properties.backup", "hoodie.table.name=t_metadata\n")
     died(copy, target, step)
     drop(backup)
-    assert rollback_of(copy, target).metadata_table.reason == "the rollback began without it"
+    assert rollback_of(copy, target).undo.metadata_table.reason == "the rollback began without it"
     assert roll_back(copy, target).metadata_table == "deleted"
     assert not metadata_table_in_use(copy.table)
 
@@ -350,7 +350,7 @@ def test_version_6_where_it_has_nothing_of_the_instant_nothing_of_it_is_undone(u
     for suffix in ("commit", "compaction.inflight", "compaction.requested"):
         put(metadata_timeline(copy) / f"{time}.{suffix}", '{"partitionToWriteStats": {}}')
     made = rollback_of(copy, target)
-    assert (step_of(made), made.metadata_table.instants_undone) == ("set aside", ())
+    assert (step_of(made), made.undo.metadata_table.instants_undone) == ("set aside", ())
     assert roll_back(copy, target).metadata_table == "rolled back"
     assert time in metadata_instants(copy)
     assert copy.table.metadata_partitions == used

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict
-from hudictl.ops.rollback import execute
+from hudictl.ops.undo import execute as undo_steps
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
 from hudictl.table.metadata.place import metadata_table_in_use
@@ -102,14 +102,20 @@ def test_one_that_begins_beside_the_rest_of_a_rollback(unpack: Unpack, version: 
 
 @SHORT
 @VERSIONS
-@pytest.mark.parametrize("work", ["_side_lines", "_hide", "write_blocks", "delete_files", "verify_data"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        *("rollback.execute._prepare", "rollback.execute._hide"),
+        *("undo.execute.write_blocks", "undo.execute.delete_files", "undo.execute.verify_data"),
+    ],
+)
 def test_one_that_begins_while_a_step_is_at_work(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, work: str
 ) -> None:
     copy = without_metadata_table(unpack, version, "cow_part")
     target = newest(copy)
     with monkeypatch.context() as patch:
-        in_the_middle(patch, f"hudictl.ops.rollback.execute.{work}", lambda: begin(copy))
+        in_the_middle(patch, f"hudictl.ops.{work}", lambda: begin(copy))
         with pytest.raises(Conflict, match=COME):
             roll_back(copy, target)
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
@@ -163,7 +169,7 @@ def test_one_that_comes_back_while_the_instant_is_unpublished(
     files = own_files(copy, target)
     with monkeypatch.context() as patch:
         in_the_middle(patch, "hudictl.ops.undo.instants.unpublish", lambda: act(copy))
-        patch.setattr(execute, "delete_files", None)
+        patch.setattr(undo_steps, "delete_files", None)
         with pytest.raises(Conflict, match=COME):
             roll_back(copy, target, At("delete files", pytest.fail), DELETING)
     assert own_files(copy, target) == files
@@ -193,7 +199,7 @@ def test_a_claim_that_is_lost_while_blocks_are_written(
     before, target = copy.data(), newest(copy)
     in_the_middle(
         monkeypatch,
-        "hudictl.ops.rollback.execute.write_blocks",
+        "hudictl.ops.undo.execute.write_blocks",
         lambda: put(copy.path / OWN / "claim-2", "{}", old=False),
     )
     with pytest.raises(Conflict, match="taken over"):

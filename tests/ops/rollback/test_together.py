@@ -98,7 +98,12 @@ def test_the_cost_does_not_grow(unpack: Unpack, monkeypatch: pytest.MonkeyPatch)
 
     for place in (
         *("hudictl.state.facts.load_timeline", "hudictl.state.facts.sweep", "hudictl.ops.undo.verify.sweep"),
-        *(f"{EXECUTE}.load_timeline", f"{EXECUTE}._wait", f"{EXECUTE}.delete_files", "hudictl.ops.session.hold"),
+        *(
+            f"{EXECUTE}.load_timeline",
+            f"{EXECUTE}._wait",
+            "hudictl.ops.undo.execute.delete_files",
+            "hudictl.ops.session.hold",
+        ),
     ):
         count(place)
     costs = []

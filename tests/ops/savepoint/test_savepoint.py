@@ -323,7 +323,9 @@ def test_verify_says_what_a_restore_would_say(unpack: Unpack, version: str) -> N
     assert tree(copy.path) == before
     drop(
         copy.path
-        / next(path for path in sorted(required(copy.table, plan(copy, target).case)) if path.startswith("part-0/"))
+        / next(
+            path for path in sorted(required(copy.table, plan(copy, target).undo.case)) if path.startswith("part-0/")
+        )
     )
     bad = verify_savepoint(session(copy.table), target, RestoreOptions())
     assert not bad.restorable

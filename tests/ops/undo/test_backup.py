@@ -29,7 +29,7 @@ def backup(copy: Copy) -> dict[str, bytes]:
 
 def instant_files(copy: Copy, *states: State) -> dict[str, bytes]:
     """The files of the instants that a restore to the newest savepoint takes back."""
-    removed = plan(copy, copy.savepoints[-1]).removed
+    removed = plan(copy, copy.savepoints[-1]).undo.removed
     writes = [entry for entry in load_timeline(copy.table).writes() if entry.time in removed]
     names = [file.name for entry in writes for file in entry.files if file.state in states]
     return {name: (copy.timeline / name).read_bytes() for name in names}
@@ -125,10 +125,10 @@ def test_the_rest_of_a_restore_tells_what_the_instants_had_written(
     """The write statistics are gone from the timeline by then."""
     copy = unpack(version, name)
     target = copy.savepoints[-1]
-    told = [(removal.time, removal.operation, removal.records) for removal in plan(copy, target).removals]
+    told = [(removal.time, removal.operation, removal.records) for removal in plan(copy, target).undo.removals]
     assert all(operation and records for _, operation, records in told)
     die(copy, target, step)
-    rest = [(removal.time, removal.operation, removal.records) for removal in plan(copy, target).removals]
+    rest = [(removal.time, removal.operation, removal.records) for removal in plan(copy, target).undo.removals]
     assert rest == told
     restore(copy, target)
     assert not (copy.meta / ".rollback_backup").exists()
@@ -142,7 +142,7 @@ def test_a_torn_copy_of_hudis_does_not_stop_it(unpack: Unpack, of: str) -> None:
     put(copy.meta / ".rollback_backup" / f"{time}.commit", b"{")
     target = copy.savepoints[-1]
     die(copy, target, "un-publish instants")
-    assert plan(copy, target).removals[0].records
+    assert plan(copy, target).undo.removals[0].records
     restore(copy, target)
     assert plan(copy, target).nothing_to_do
 

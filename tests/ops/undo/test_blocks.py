@@ -41,19 +41,19 @@ def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(unpack: Unpac
     """Un-publishing took the write statistics away."""
     copy = unpack("v6", "mor_savepoints")
     target = copy.savepoints[-1]
-    before = [removal.blocks for removal in plan(copy, target).removals]
+    before = [removal.blocks for removal in plan(copy, target).undo.removals]
     die(copy, target, "delete files")
-    assert [removal.blocks for removal in plan(copy, target).removals] == before
+    assert [removal.blocks for removal in plan(copy, target).undo.removals] == before
 
 
 def test_a_change_log_beside_the_logs_of_a_slice_hinders_no_block(unpack: Unpack) -> None:
     """It is required like the logs, and gets none."""
     copy = unpack("v6", "mor_part")
     target = copy.commits[0]
-    entry = plan(copy, target, RestoreOptions(to_instant=True)).marked[0]
+    entry = plan(copy, target, RestoreOptions(to_instant=True)).undo.marked[0]
     changes = re.sub(r"log\.\d+_", "log.77_", entry.logs[0][0]) + ".cdc"
     put(copy.path / entry.partition / changes, b"changes")
-    assert entry in plan(copy, target, RestoreOptions(to_instant=True)).marked
+    assert entry in plan(copy, target, RestoreOptions(to_instant=True)).undo.marked
     restore(copy, target, options=RestoreOptions(to_instant=True))
     assert (copy.path / entry.partition / changes).exists()
 
@@ -72,7 +72,7 @@ def test_a_write_that_never_came_to_a_log_meant_the_slice_that_a_compaction_had_
             drop(copy.path / path)
     target = max(time for time in copy.commits if time < compaction.time)
     made = plan(copy, target, RestoreOptions(to_instant=True))
-    assert {removal.time: removal.blocks for removal in made.removals} == {died: (), compaction.time: ()}
+    assert {removal.time: removal.blocks for removal in made.undo.removals} == {died: (), compaction.time: ()}
 
 
 def test_the_rest_of_a_restore_looks_into_no_log(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +88,6 @@ def test_the_rest_of_a_restore_looks_into_no_log(unpack: Unpack, monkeypatch: py
         return real(engine, label, *rest)
 
     monkeypatch.setattr(LocalEngine, "over", over)
-    assert plan(copy, target).removals
+    assert plan(copy, target).undo.removals
     assert "judge partitions" in labels
     assert "read log headers" not in labels

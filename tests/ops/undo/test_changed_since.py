@@ -11,7 +11,6 @@ from hudictl.errors import Conflict, Findings, Refused, StorageFailed
 from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.rollback import execute as rollback_module
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.state.metadata.record import KeptMetadata
@@ -61,7 +60,7 @@ def test_version_6_a_writer_that_has_gone_on_is_not_forgotten(tmp_path: Path) ->
     target, other = copy.commits[-2:]
     moved = taken_away(copy, other, tmp_path / "later")
     drop(copy.file(target, "commit"))
-    assert rollback_of(copy, target).metadata_table.fate == "rolled back"
+    assert rollback_of(copy, target).undo.metadata_table.fate == "rolled back"
 
     def begins() -> None:
         for there, path in moved:
@@ -74,7 +73,7 @@ def test_version_6_a_writer_that_has_gone_on_is_not_forgotten(tmp_path: Path) ->
     for there, path in moved:
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(there, path)
-    made = rollback_of(copy, target, AT_ONCE).metadata_table
+    made = rollback_of(copy, target, AT_ONCE).undo.metadata_table
     assert (made.fate, made.lost) == ("brought forward", ("record_index",))
     assert roll_back(copy, target, options=AT_ONCE).metadata_table == "brought forward"
     assert_indexes(copy)
@@ -126,7 +125,7 @@ def dead_rollback(copy: Copy, monkeypatch: pytest.MonkeyPatch, before: str) -> s
         raise StorageFailed("the process dies here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(rollback_module, before, dies)
+        patch.setattr(f"hudictl.ops.{before}", dies)
         with pytest.raises(StorageFailed, match="dies here"):
             roll_back(copy, target)
     assert copy.table.metadata_partitions == ()
@@ -138,7 +137,7 @@ def test_version_6_it_comes_back_when_the_rollback_is_discarded(
 ) -> None:
     copy = unpack("v6", NAME)
     before = copy.table.metadata_partitions
-    target = dead_rollback(copy, monkeypatch, "back_up_instants")
+    target = dead_rollback(copy, monkeypatch, "rollback.execute.back_up_instants")
     execute_discard(session(copy.table), plan_discard(session(copy.table), 0), 0)
     assert (copy.table.metadata_partitions, target in copy.commits) == (before, True)
     assert plan_leftovers(session(copy.table), 0).nothing
@@ -150,7 +149,7 @@ def test_version_6_a_restore_that_ends_the_rollback_says_that_it_is_lost(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, required: str
 ) -> None:
     copy = unpack("v6", NAME)
-    dead_rollback(copy, monkeypatch, "delete_files")
+    dead_rollback(copy, monkeypatch, "undo.execute.delete_files")
     options = RestoreOptions(to_instant=True, require_index=(required,))
     error = attempt(lambda: plan(copy, copy.commits[-2], options))
     assert isinstance(error, Refused)

@@ -68,7 +68,7 @@ def test_batches_are_full_whatever_the_partitions_have(unpack: Unpack, counts: l
 
 def test_one_file_that_stays_is_named_with_the_reason(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_part")
-    removals = plan(copy, copy.commits[0], RestoreOptions(to_instant=True)).removals
+    removals = plan(copy, copy.commits[0], RestoreOptions(to_instant=True)).undo.removals
     kept = removals[0].files[0]
     FailDeletion(kept.data.name).install(monkeypatch)
     with pytest.raises(Incomplete, match="Operation not permitted") as caught:

@@ -41,7 +41,7 @@ def rolled_back(copy: Copy, target: str, monitor: At | None = None, required: tu
 
 def differing(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
     """Its listing stays wrong; returns the file that it is wrong of."""
-    path = min(required(copy.table, plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).case))
+    path = min(required(copy.table, plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).undo.case))
     partition, _, name = path.rpartition("/")
     replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
     return path
@@ -59,7 +59,7 @@ def test_who_goes_on_says_why(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, v
         path = differing(copy, patch)
         with pytest.raises(StorageFailed, match="dies here"):
             restored(copy, target, At("publish the restore", dies))
-    made = plan(copy, target, RestoreOptions(to_instant=True)).metadata_table
+    made = plan(copy, target, RestoreOptions(to_instant=True)).undo.metadata_table
     assert (made.fate, made.kept) == ("deleted", frozenset())
     assert path in str(made.reason)
     done = restore(copy, target, options=RestoreOptions(to_instant=True))
@@ -76,7 +76,7 @@ def test_so_does_a_rollback(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> 
         path = differing(copy, patch)
         with pytest.raises(StorageFailed, match="dies here"):
             roll_back(copy, time, At("publish the rollback", dies))
-    assert rollback_of(copy, time).metadata_table.fate == "deleted"
+    assert rollback_of(copy, time).undo.metadata_table.fate == "deleted"
     done = roll_back(copy, time)
     assert (done.metadata_table, done.indexes_kept) == ("deleted", ())
     assert path in str(done.metadata_table_given_up)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hudictl.errors import Conflict, Incomplete, StorageFailed
-from hudictl.ops.restore import execute as execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.undo import execute as undo_steps
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import OWN, At, Copy, FailDeletion, plan, put, restore, roll_back, rollback_of
@@ -51,7 +51,7 @@ def test_a_restore_names_and_deletes_it(version: str, tmp_path: Path) -> None:
     own = hashing(copy, resize)
     assert len(own) == (2 if version == "v6" else 4)
     made = plan(copy, target, TO_INSTANT)
-    assert (set(made.hashing_metadata_removed), "hashing_metadata_removed" in made.shown) == (own, True)
+    assert (set(made.undo.hashing_metadata_removed), "undo.hashing_metadata_removed" in made.shown) == (own, True)
     restore(copy, target, options=TO_INSTANT)
     assert (hashing(copy), bool(kept)) == (kept, True)
 
@@ -60,10 +60,10 @@ def test_a_restore_names_and_deletes_it(version: str, tmp_path: Path) -> None:
 def test_a_rollback_names_and_deletes_it(version: str, tmp_path: Path) -> None:
     copy = table(version, tmp_path)
     resize, kept = resize_of(copy), hashing(copy, "0000")
-    assert rollback_of(copy, copy.commits[-1]).hashing == ()
+    assert rollback_of(copy, copy.commits[-1]).undo.hashing == ()
     roll_back(copy, copy.commits[-1])
     commit_all(copy, resize)
-    assert len(rollback_of(copy, resize).hashing_metadata_removed) == 4
+    assert len(rollback_of(copy, resize).undo.hashing_metadata_removed) == 4
     roll_back(copy, resize)
     assert hashing(copy) == kept
 
@@ -160,7 +160,7 @@ def test_only_names_of_removed_instants_go(version: str, tmp_path: Path) -> None
 
 def test_without_consistent_hashing_there_is_none(tmp_path: Path) -> None:
     copy = Copy("v9", "cow_part", support.unpack("v9", "cow_part", tmp_path))
-    assert plan(copy, copy.commits[0], TO_INSTANT).hashing == ()
+    assert plan(copy, copy.commits[0], TO_INSTANT).undo.hashing == ()
 
 
 def test_a_table_without_partitions_has_it_at_the_top(tmp_path: Path) -> None:
@@ -179,14 +179,14 @@ def test_a_claim_that_is_lost_while_a_restore_writes_blocks(
 ) -> None:
     copy = table(version, tmp_path)
     files = copy.data()
-    real = execute_restore.write_blocks
+    real = undo_steps.write_blocks
 
     def late(*arguments: Any) -> Any:
         written = real(*arguments)
         put(copy.path / OWN / "claim-2", "{}", old=False)
         return written
 
-    monkeypatch.setattr(execute_restore, "write_blocks", late)
+    monkeypatch.setattr(undo_steps, "write_blocks", late)
     with pytest.raises(Conflict, match="taken over"):
         restore(copy, before(copy), options=TO_INSTANT)
     assert files <= copy.data()

@@ -8,7 +8,6 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.formats.log_blocks import encode_rollback_block
-from hudictl.ops.restore import execute
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
@@ -139,7 +138,7 @@ class Growing:
 def test_a_writer_that_lives_stops_the_rest_of_a_restore(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The restore stays pending, and is finished when the log is closed."""
     with monkeypatch.context() as patch, dying(None):
-        patch.setattr(execute, "write_blocks", _die)
+        patch.setattr("hudictl.ops.undo.execute.write_blocks", _die)
         with pytest.raises(Crash):
             lake.restore()
     lake.leave_open()

@@ -88,7 +88,7 @@ def test_from_version_8_on_an_empty_log_is_its_writers(unpack: Unpack) -> None:
 
 def newest(copy: Copy) -> Removal:
     """The newest instant that has blocks, if one has."""
-    removals = plan(copy, copy.commits[0], TO_INSTANT).removals
+    removals = plan(copy, copy.commits[0], TO_INSTANT).undo.removals
     return next((removal for removal in removals if removal.blocks), removals[0])
 
 

@@ -53,7 +53,7 @@ def test_a_restore_goes_on_without_it(
     assert error.hint.startswith("move this file out of the table")
     drop(record)
     if moves:
-        planned = plan(copy, target, TO_INSTANT).metadata_table
+        planned = plan(copy, target, TO_INSTANT).undo.metadata_table
         assert (planned.fate, planned.reason) == ("deleted", f"its record {record_path(time)} is gone")
         assert "record_index" in planned.lost
     done = restore(copy, target, options=TO_INSTANT)
@@ -79,7 +79,7 @@ def test_who_requires_an_index_is_told_that_it_is_lost(unpack: Unpack, version: 
 
 def without_record(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
     """A dead rollback, whose record is gone; its target."""
-    target = dead_rollback(copy, monkeypatch, "delete_files")
+    target = dead_rollback(copy, monkeypatch, "undo.execute.delete_files")
     (pending,) = copy.having("rollback.inflight")
     drop(copy.path / record_path(pending.partition(".")[0]))
     return target

@@ -56,7 +56,7 @@ def test_an_armed_rollback_of_what_stays_is_discarded_when_asked(
     restore(copy, target, options=DISCARD)
     assert copy.having("rollback") == []
     assert copy.commits[-1] == target
-    assert set(required(copy.table, made.case)) | set(files) <= copy.data()
+    assert set(required(copy.table, made.undo.case)) | set(files) <= copy.data()
     assert plan(copy, target).nothing_to_do
 
 

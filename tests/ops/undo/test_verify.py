@@ -52,15 +52,17 @@ def test_a_plan_that_does_not_lead_where_it_says_is_refused(unpack: Unpack, vers
     """Before any change: it deletes a file too few, or one that readers need."""
     copy = unpack(version, "cow_part")
     made = plan(copy, copy.commits[0], TO_INSTANT)
-    found = sweep(copy.table, ENGINE, made.case.named)
-    needed = set(required(copy.table, made.case))
-    first, *others = made.removals
-    refuse_wrong_outcome(made.case, Outcome(needed=made.needed), made.removals, made.marked, found)
+    found = sweep(copy.table, ENGINE, made.undo.case.named)
+    needed = set(required(copy.table, made.undo.case))
+    first, *others = made.undo.removals
+    refuse_wrong_outcome(made.undo.case, Outcome(needed=made.undo.needed), made.undo.removals, made.undo.marked, found)
     too_few = replace(first, files=first.files[1:])
     too_many = replace(first, files=(*first.files, next(file for file in files_of(found) if file.path in needed)))
     for wrong, what in ((too_few, "still exist"), (too_many, "missing, empty or damaged")):
         with pytest.raises(Refused, match=f"contradicts itself.*{what}"):
-            refuse_wrong_outcome(made.case, Outcome(needed=made.needed), [wrong, *others], made.marked, found)
+            refuse_wrong_outcome(
+                made.undo.case, Outcome(needed=made.undo.needed), [wrong, *others], made.undo.marked, found
+            )
 
 
 @VERSIONS
@@ -68,15 +70,15 @@ def test_a_plan_that_forgets_a_partition_is_refused(unpack: Unpack, version: str
     """Before any change: nothing else looks at a partition in which nothing is to change."""
     copy = unpack(version, "cow_part")
     made = plan(copy, copy.commits[0], TO_INSTANT)
-    found = sweep(copy.table, ENGINE, made.case.named)
-    outcome = Outcome(needed=made.needed, removed={removal.time: removal.files for removal in made.removals})
+    found = sweep(copy.table, ENGINE, made.undo.case.named)
+    outcome = Outcome(needed=made.undo.needed, removed={removal.time: removal.files for removal in made.undo.removals})
     left = [
         replace(removal, files=tuple(file for file in removal.files if file.partition != "part-1"))
-        for removal in made.removals
+        for removal in made.undo.removals
     ]
-    refuse_wrong_outcome(made.case, outcome, made.removals, made.marked, found)
+    refuse_wrong_outcome(made.undo.case, outcome, made.undo.removals, made.undo.marked, found)
     with pytest.raises(Refused, match="still exist: part-1/"):
-        refuse_wrong_outcome(made.case, outcome, left, made.marked, found)
+        refuse_wrong_outcome(made.undo.case, outcome, left, made.undo.marked, found)
 
 
 @VERSIONS
@@ -84,7 +86,7 @@ def test_a_plan_that_forgets_a_partition_is_refused(unpack: Unpack, version: str
 def test_a_needed_file_that_has_changed_its_size_is_named(unpack: Unpack, version: str, change: str) -> None:
     """The plan does not hold the names of files that stay, but its commit has recorded the size."""
     copy = unpack(version, "cow_part")
-    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).case))
+    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).undo.case))
     body = (copy.path / path).read_bytes()
     found = incomplete(copy, lambda: put(copy.path / path, body[:-1] if change == "shorter" else body + b"x"))
     assert found.fields["findings"] == [path]
@@ -145,7 +147,7 @@ def test_a_partition_where_a_file_comes_to_what_readers_see_is_named(unpack: Unp
 @VERSIONS
 def test_a_needed_file_that_is_lost_is_named_if_a_record_names_it(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
-    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).case))
+    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).undo.case))
     assert incomplete(copy, lambda: drop(copy.path / path)).fields["findings"] == [path]
 
 
@@ -176,8 +178,8 @@ def test_a_slice_that_lacks_a_block_is_named(unpack: Unpack, left: int, monkeypa
     copy = unpack("v6", "mor_part")
     before = copy.data()
     made = plan(copy, copy.commits[0], TO_INSTANT)
-    assert max(len(entry.targets) for entry in made.marked) > 1
-    slices = {entry.file_id: entry.targets for entry in made.marked if len(entry.targets) > 1}
+    assert max(len(entry.targets) for entry in made.undo.marked) > 1
+    slices = {entry.file_id: entry.targets for entry in made.undo.marked if len(entry.targets) > 1}
 
     def lose() -> None:
         for path in copy.data() - before:
@@ -185,7 +187,7 @@ def test_a_slice_that_lacks_a_block_is_named(unpack: Unpack, left: int, monkeypa
             if targets:
                 put(copy.path / path, b"".join(encode_rollback_block(time, time) for time in targets[:left]))
 
-    in_the_middle(monkeypatch, "hudictl.ops.restore.execute.write_blocks", lose)
+    in_the_middle(monkeypatch, "hudictl.ops.undo.execute.write_blocks", lose)
     found = incomplete(copy, lambda: None)
     assert "file slices have no rollback block" in found.message
     assert {entry.partition(" at ")[2] for entry in found.fields["findings"]} == {

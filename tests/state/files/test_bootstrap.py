@@ -186,7 +186,7 @@ def test_another_store_is_not_looked_at(mixed: Callable[[str], Copy], version: s
     found = only(copy)
     assert (found.finding, found.severity, found.subject) == (SOURCE_ELSEWHERE, INFO, skeleton(copy))
     assert "s3a://lake/source/a.parquet is on another store, and not looked at" in found.meaning
-    assert plan(copy, NEWEST, TO_INSTANT).removals
+    assert plan(copy, NEWEST, TO_INSTANT).undo.removals
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

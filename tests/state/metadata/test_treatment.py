@@ -223,7 +223,7 @@ def test_a_log_of_a_failed_write_that_a_savepoint_names_is_listed_from_then_on(u
     target = copy.commits[0]
     savepoint(copy, target)
     made = plan(copy, target)
-    assert (made.metadata_table.fate, bool(made.rollback_blocks)) == ("rolled back", True)
+    assert (made.undo.metadata_table.fate, bool(made.undo.rollback_blocks)) == ("rolled back", True)
     done = restore(copy, target)
     assert_kept(copy, "0" * 14, done.instants)
 
