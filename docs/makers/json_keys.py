@@ -43,10 +43,10 @@ class Explained:
 
 def keys(kind: type[Any], besides: Mapping[str, type[Any]], path: str = "") -> Iterator[Key]:
     """The keys of a type and of all types in it, in the order in which they are printed."""
-    explained = explain(kind)
-    for name, hint in {**_types(kind), **besides}.items():
+    for name, (holder, hint) in {**_types(kind), **{name: (kind, hint) for name, hint in besides.items()}}.items():
+        explained = explain(holder)
         inner = [found for found in _alternatives(_entry(hint)) if isinstance(found, type) and is_dataclass(found)]
-        word = next((word for word in (f"{kind.__name__}.{name}", name) if word in WORDS), "")
+        word = next((word for word in (f"{holder.__name__}.{name}", name) if word in WORDS), "")
         # A word for one type counts more than its docstring, one for all types less.
         if name in explained.keys and "." not in word:
             word, meaning = "", explained.keys[name]
@@ -66,16 +66,14 @@ def _inner(kinds: Iterable[type[Any]], path: str) -> Iterator[Key]:
     yield from found.values()
 
 
-def _types(kind: type[Any]) -> dict[str, Any]:
-    """The type of each key, as ``render.json.plain`` finds the keys."""
-    names = getattr(kind, "shown", None) or [field.name for field in fields(kind)]
-    return {name.rpartition(".")[2]: _type(*_holder(kind, name)) for name in names}
-
-
-def _holder(kind: type[Any], name: str) -> tuple[type[Any], str]:
-    """The type that has a field: of ``undo.files`` that of ``undo``."""
-    part, _, last = name.rpartition(".")
-    return (get_type_hints(kind)[part], last) if part else (kind, name)
+def _types(kind: type[Any]) -> dict[str, tuple[type[Any], Any]]:
+    """The type that has each key, and the key's own, as ``render.json.plain`` finds the keys."""
+    found = {}
+    for shown in getattr(kind, "shown", None) or [field.name for field in fields(kind)]:
+        part, _, name = shown.rpartition(".")
+        holder = get_type_hints(kind)[part] if part else kind
+        found[name] = holder, _type(holder, name)
+    return found
 
 
 def _type(kind: type[Any], name: str) -> Any:

@@ -162,7 +162,9 @@ class Undo:
     - ``files_lost``: required, but missing: the operator has accepted that, or it is so with or without the operation.
     - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
     - ``partition_metafiles_made``: partitions whose metafile is created again.
-    - ``metadata_table``: what becomes of it; ``metadata_table_unread``: why it could not be compared with storage.
+    - ``metadata_table``: what becomes of the metadata table.
+    - ``metadata_table_unread``: why the metadata table could not be compared with storage.
+    - ``indexes_lost``: the indexes of the metadata table that are deleted.
     - ``hashing``: the files of consistent hashing to delete.
     - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
     - ``timeline``: the timeline files at planning.
@@ -223,7 +225,6 @@ class Undo:
 
     @property
     def indexes_lost(self) -> tuple[str, ...]:
-        """The indexes of the metadata table that are deleted."""
         return self.metadata_table.lost
 
     @property

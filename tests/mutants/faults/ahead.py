@@ -64,7 +64,7 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/planning.py",
-        "    for removal in removals if chosen.scope.pending is None else ():\n",
+        "    for removal in removals if scope.pending is None else ():\n",
         "    for removal in ():\n",
         "version 6: a restore leaves blocks of a future commit in logs, and no row behind them is read",
         OWN,

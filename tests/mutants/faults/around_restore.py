@@ -61,7 +61,7 @@ FAULTS = (
     ),
     Fault(
         PROTECTION,
-        "        if not plan.timeline.issuperset(clean.names):\n",
+        "        if not plan.undo.timeline.issuperset(clean.names):\n",
         "        if False:\n",
         "a clean that could not see the protecting savepoint goes on",
         ("ops/restore/test_protection.py::test_a_clean_that_ends_before_it_could_see_the_savepoint",),
@@ -161,9 +161,9 @@ FAULTS = (
         ("ops/restore/test_withdraw.py::test_change_logs_count_as_files",),
     ),
     Fault(
-        PLANNING,
-        "    file_guards.own_files_only(facts, scope.removed, borrowed)\n",
-        "",
+        "ops/undo/planning.py",
+        "        file_guards.own_files_only(facts, removed, borrowed)\n",
+        "        pass\n",
         "rows in a log of another commit stay",
         ("ops/restore/test_planning.py::test_rows_in_a_log_of_another_commit_stop_it",),
     ),

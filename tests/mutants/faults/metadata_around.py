@@ -33,7 +33,7 @@ FAULTS = (
     Fault(
         ORPHANS,
         "plan.metadata_table)\n        clock.metadata_time_can_be_given(table, signs.timeline)\n",
-        "plan.metadata_table)\n",
+        "plan.undo.metadata_table)\n",
         "the clock is not looked at again when the table is held",
         (f"{OF_UNLIST}::test_a_clock_that_is_set_back_after_planning_stops_it",),
     ),
@@ -366,8 +366,8 @@ FAULTS = (
     ),
     Fault(
         ROLL_BACK,
-        "plan.metadata_table, plan.options.require_index, metadata, result)",
-        "plan.metadata_table, (), metadata, result)",
+        "plan.undo.metadata_table, plan.options.require_index, metadata, result)",
+        "plan.undo.metadata_table, (), metadata, result)",
         "a rollback that loses an index which is required ends with 0",
         OF_GIVEN_UP,
     ),

@@ -319,8 +319,8 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:\n"
-            "        unchanged(table, plan.metadata_table)\n"
+            "    if undo.metadata_table.keeps and still_kept(table, plan.resumes) is None:\n"
+            "        unchanged(table, undo.metadata_table)\n"
         ),
         "",
         "a restore that must be refused is requested first, and blocks all writers",
@@ -329,12 +329,12 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.plan.metadata_table))\n"
-            "    _side_lines(run)\n"
+            "    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.undo.metadata_table))\n"
+            "    _prepare(run)\n"
         ),
         (
-            "    _side_lines(run)\n"
-            "    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.plan.metadata_table))\n"
+            "    _prepare(run)\n"
+            "    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.undo.metadata_table))\n"
         ),
         "after a death beside a half created savepoint the metadata table cannot be kept any more",
         (f"{OF_KEPT}::test_its_record_is_written_before_a_savepoint_is_half_created",),
@@ -408,7 +408,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        unchanged(table, plan.metadata_table)\n",
+        "        unchanged(table, plan.undo.metadata_table)\n",
         "        pass\n",
         "a rollback that must be refused is requested first, and a writer executes it",
         (f"{OF_ROLLBACK}::test_version_6_a_metadata_table_that_has_changed_since_planning_stops_it",),
@@ -422,8 +422,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        indexes_kept=() if metadata.given_up else plan.metadata_table.indexes_kept,\n",
-        "        indexes_kept=plan.metadata_table.indexes_kept,\n",
+        "        indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,\n",
+        "        indexes_kept=plan.undo.metadata_table.indexes_kept,\n",
         "indexes are said to be kept that were deleted",
         (f"{OF_ROLLBACK}::test_version_6_what_is_given_up_is_told",),
     ),

@@ -125,14 +125,14 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/execute.py",
-        "        catalog=run.plan.catalog,\n",
+        "        catalog=undo.catalog,\n",
         "",
         "the result of a restore does not say what the catalog lists wrongly",
         ("ops/undo/test_catalog.py",),
     ),
     Fault(
         "ops/rollback/execute.py",
-        "        catalog=plan.catalog,\n",
+        "        catalog=plan.undo.catalog,\n",
         "",
         "the result of a rollback does not say what the catalog lists wrongly",
         ("ops/undo/test_catalog.py",),

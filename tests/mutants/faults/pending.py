@@ -21,15 +21,15 @@ FAULTS = (
     ),
     Fault(
         PLAN,
-        "return not (self.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)",
-        "return not (self.removals or self.withdrawn or self.rollbacks_discarded)",
+        "return not (self.undo.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)",
+        "return not (self.undo.removals or self.withdrawn or self.rollbacks_discarded)",
         "a pending restore without instants left blocks all writers, and there is nothing to do",
         tests=("ops/restore/test_plan.py::test_a_pending_restore_without_instants_is_something_to_do",),
     ),
     Fault(
-        "ops/restore/execute.py",
-        "        run.held.check()\n        delete_files(",
-        "        delete_files(",
+        "ops/undo/execute.py",
+        ("    held.check()\n    delete_files("),
+        "    delete_files(",
         "a restore deletes files beside a process that took over while blocks were written",
         tests=("ops/undo/test_hashing.py::test_a_claim_that_is_lost_while_a_restore_writes_blocks",),
     ),
@@ -250,7 +250,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK_FINGERPRINT,
-        '        f"instant {removal.time}": removal.now,\n',
+        '        **{f"instant {removal.time}": removal.now for removal in undo.removals},\n',
         "",
         "a saved rollback of a failed write is applied to a commit that completed since",
         tests=("ops/rollback/test_fingerprint.py::test_a_failed_write_that_completes_is_another_instant",),
@@ -271,7 +271,7 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "    refuse_grown(saved.files, {file.path for removal in removals for file in removal.files})\n",
+        "    refuse_grown(saved.files, {file.path for file in undo.files})\n",
         "",
         "more files are deleted than the plan names that somebody looked at",
         tests=("cli/test_apply.py::test_fewer_files_are_none_the_worse_and_more_are_12",),

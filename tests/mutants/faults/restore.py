@@ -27,9 +27,9 @@ FAULTS = (
         ("ops/restore/test_second_looks.py::test_no_step_begins_when_the_claim_is_lost",),
     ),
     Fault(
-        EXECUTE,
-        ("        run.held.check()\n        delete_files("),
-        "        delete_files(",
+        "ops/undo/execute.py",
+        ("    held.check()\n    delete_files("),
+        "    delete_files(",
         "files are deleted beside one who has taken over",
         ("ops/restore/test_second_looks.py",),
     ),
@@ -56,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    guards.not_moved(signs.timeline, plan.timeline)\n",
+        "    guards.not_moved(signs.timeline, undo.timeline)\n",
         "",
         "the restore goes by a timeline that has moved",
         ("ops/restore/test_second_looks.py::test_a_timeline_that_has_moved_since_planning_stops_it",),
@@ -131,7 +131,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        " or (instant.pending and _was_completed(plan, instant.time))\n",
+        " or (instant.pending and _was_completed(before, instant.time))\n",
         "\n",
         "a kept commit that was taken back meanwhile is not seen",
         (
@@ -151,15 +151,15 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "if not run.plan.timeline.issuperset(entry.names)]",
+        "if not run.undo.timeline.issuperset(entry.names)]",
         "if False]",
         "a clean of needed files that has come is not seen",
         ("ops/restore/test_beside.py",),
     ),
     Fault(
         EXECUTE,
-        ("        remove_hashing_metadata(run.table, run.plan.hashing)\n        _retire_metadata_table(run)\n"),
-        "        remove_hashing_metadata(run.table, run.plan.hashing)\n",
+        ("        remove_hashing_metadata(run.table, run.undo.hashing)\n        _retire_metadata_table(run)\n"),
+        "        remove_hashing_metadata(run.table, run.undo.hashing)\n",
         "a metadata table that came back lists the files that go next",
         ("ops/restore/test_second_looks.py",),
     ),
@@ -192,18 +192,19 @@ FAULTS = (
         ("ops/restore/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
     ),
     Fault(
-        EXECUTE,
-        "        found = verify_data(\n",
+        "ops/undo/execute.py",
+        "    found = verify_data(session, undo, kind)\n",
         (
-            "        from hudictl.table.files.sweep import sweep\n\n"
-            "        found = (lambda *_: sweep(run.table, run.session.engine, plan.case.named))(\n"
+            "    from hudictl.table.files.sweep import sweep\n"
+            "\n"
+            "    found = sweep(session.table, session.engine, undo.case.named)\n"
         ),
         "a restore ends with files left",
         ("ops/undo/test_verify.py",),
     ),
     Fault(
-        EXECUTE,
-        "        verify_hashing(run.session, plan.removed, Kind.RESTORE)\n",
+        "ops/undo/execute.py",
+        "    verify_hashing(session, undo.removed, kind)\n",
         "",
         "a restore ends with hashing metadata left",
         ("ops/undo/test_hashing.py",),
@@ -217,7 +218,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    _retire_metadata_table(run, planned=run.plan.metadata_table.mode is not Mode.NONE)\n",
+        "    _retire_metadata_table(run, planned=run.undo.metadata_table.mode is not Mode.NONE)\n",
         "",
         "the metadata table goes when the instants have gone already",
         ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
@@ -225,7 +226,7 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    back_up_instants(run.table, run.plan.removals, "
+            "    back_up_instants(run.table, run.undo.removals, "
             "pending_too=run.plan.options.keep_backup)\n"
             "    _request_rollbacks(run)\n"
         ),
@@ -242,8 +243,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("        _unpublish(run)\n        remove_hashing_metadata(run.table, run.plan.hashing)\n"),
-        ("        remove_hashing_metadata(run.table, run.plan.hashing)\n        _unpublish(run)\n"),
+        ("        _unpublish(run)\n        remove_hashing_metadata(run.table, run.undo.hashing)\n"),
+        ("        remove_hashing_metadata(run.table, run.undo.hashing)\n        _unpublish(run)\n"),
         "a resize counts whose hashing metadata is gone",
         ("ops/restore/test_order.py::test_a_resize_counts_neither_before_nor_without_its_metadata",),
     ),
@@ -252,35 +253,42 @@ FAULTS = (
         (
             "        wait_for_queries(run.monitor, run.plan.options.grace_s)\n"
             "\n"
-            "        _enter(run, Phase.DELETE_FILES)\n"
-            "        delete_dropped(run.table, run.time)\n"
-            "        blocks = write_blocks(run.session, run.plan.marked)\n"
-            "        run.held.check()\n"
-            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+            "        _, blocks, found = delete_and_prove(\n"
+            "            run.session,\n"
+            "            run.held,\n"
+            "            run.undo,\n"
+            "            Kind.RESTORE,\n"
+            "            enter=partial(_enter, run),\n"
+            "            delete_dropped=lambda: delete_dropped(run.table, run.time),\n"
+            "        )\n"
         ),
         (
-            "        _enter(run, Phase.DELETE_FILES)\n"
-            "        delete_dropped(run.table, run.time)\n"
-            "        blocks = write_blocks(run.session, run.plan.marked)\n"
-            "        run.held.check()\n"
-            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+            "        _, blocks, found = delete_and_prove(\n"
+            "            run.session,\n"
+            "            run.held,\n"
+            "            run.undo,\n"
+            "            Kind.RESTORE,\n"
+            "            enter=partial(_enter, run),\n"
+            "            delete_dropped=lambda: delete_dropped(run.table, run.time),\n"
+            "        )\n"
             "        wait_for_queries(run.monitor, run.plan.options.grace_s)\n"
-            "\n"
         ),
         "files go under running queries",
         ("ops/restore/test_order.py::test_no_file_goes_before_queries_have_ended_and_rows_are_hidden",),
     ),
     Fault(
-        EXECUTE,
+        "ops/undo/execute.py",
         (
-            "        blocks = write_blocks(run.session, run.plan.marked)\n"
-            "        run.held.check()\n"
-            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+            "    blocks = write_blocks(session, undo.marked)\n"
+            "    undo = last_look(undo)\n"
+            "    held.check()\n"
+            "    delete_files(session, undo.removals, kind)\n"
         ),
         (
-            "        run.held.check()\n"
-            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
-            "        blocks = write_blocks(run.session, run.plan.marked)\n"
+            "    undo = last_look(undo)\n"
+            "    held.check()\n"
+            "    delete_files(session, undo.removals, kind)\n"
+            "    blocks = write_blocks(session, undo.marked)\n"
         ),
         "rows of a removed instant come back while files are deleted",
         ("ops/restore/test_order.py::test_no_file_goes_before_queries_have_ended_and_rows_are_hidden",),
@@ -311,14 +319,14 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    remove_traces(run.table, run.plan.removed | rollbacks)\n"
+            "    remove_traces(run.table, run.undo.removed | rollbacks)\n"
             "    for rollback in sorted(rollbacks, reverse=True):\n"
             "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
         ),
         (
             "    for rollback in sorted(rollbacks, reverse=True):\n"
             "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
-            "    remove_traces(run.table, run.plan.removed | rollbacks)\n"
+            "    remove_traces(run.table, run.undo.removed | rollbacks)\n"
         ),
         "heartbeats of rollbacks stay after a crash",
         ("ops/restore/test_order.py::test_rollbacks_go_last_of_what_belongs_to_an_instant",),
@@ -326,7 +334,7 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    for removal in run.plan.removals:\n"
+            "    for removal in run.undo.removals:\n"
             "        for instant in instants.get(removal.time, ()):\n"
             "            delete_instant(run.table, instant)\n"
             "    rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}\n"
@@ -335,7 +343,7 @@ FAULTS = (
             "    rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}\n"
             "    for rollback in sorted(rollbacks, reverse=True):\n"
             "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
-            "    for removal in run.plan.removals:\n"
+            "    for removal in run.undo.removals:\n"
             "        for instant in instants.get(removal.time, ()):\n"
             "            delete_instant(run.table, instant)\n"
         ),
@@ -371,15 +379,15 @@ FAULTS = (
         (
             "    if run.plan.protecting_savepoint:\n"
             "        protect_target(run.table, run.plan, run.time)\n"
-            "    uncommit_hashing_metadata(run.table, run.plan.hashing)\n"
+            "    uncommit_hashing_metadata(run.table, run.undo.hashing)\n"
         ),
-        "    uncommit_hashing_metadata(run.table, run.plan.hashing)\n",
+        "    uncommit_hashing_metadata(run.table, run.undo.hashing)\n",
         "a clean may take the target while it is restored",
         ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
     ),
     Fault(
         EXECUTE,
-        ("    uncommit_hashing_metadata(run.table, run.plan.hashing)\n    timeline"),
+        ("    uncommit_hashing_metadata(run.table, run.undo.hashing)\n    timeline"),
         "    timeline",
         "a resize counts whose clustering is pending",
         ("ops/restore/test_order.py::test_a_resize_counts_neither_before_nor_without_its_metadata",),

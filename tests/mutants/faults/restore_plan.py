@@ -35,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        '- {f"{run.time}.restore.requested"} ^ before',
-        '- {f"{run.time}.restore.requested"} - before',
+        '- {f"{run.time}.restore.requested"}) ^ before',
+        '- {f"{run.time}.restore.requested"}) - before',
         "what goes from the timeline while it settles is not seen",
         ("ops/restore/test_beside.py::test_an_instant_that_goes_while_it_settles_stops_it",),
     ),
@@ -51,16 +51,16 @@ FAULTS = (
         EXECUTE,
         (
             '    return any(name.startswith(requested) and name.rpartition(".")[2] in '
-            "fmt.COMMIT_ACTIONS for name in plan.timeline)"
+            "fmt.COMMIT_ACTIONS for name in before)"
         ),
-        '    return any(name.startswith(requested) and name.endswith(".commit") for name in plan.timeline)',
+        '    return any(name.startswith(requested) and name.endswith(".commit") for name in before)',
         "a kept deltacommit that was taken back meanwhile is not seen",
         ("ops/restore/test_beside.py::test_a_delta_commit_that_stays_and_is_taken_back_stops_it",),
     ),
     Fault(
         EXECUTE,
         "    if take_out_of_use(run.table, run.time, run.kept):\n",
-        "    if run.plan.metadata_table.partitions and take_out_of_use(run.table, run.time, run.kept):\n",
+        "    if run.undo.metadata_table.partitions and take_out_of_use(run.table, run.time, run.kept):\n",
         "a metadata table that was made beside the restore stays, where there was none",
         ("ops/restore/test_new_metadata_table.py::test_one_that_is_made_anew_goes_out_of_use_again",),
     ),
@@ -146,7 +146,7 @@ FAULTS = (
         ("cli/test_saved_plans.py::test_every_guard_runs_again",),
     ),
     Fault(
-        PLANNING,
+        "ops/undo/planning.py",
         "for removal in reversed(removals) for block in removal.blocks)",
         "for removal in removals for block in removal.blocks)",
         "rollback blocks stand in the order newest first",
@@ -167,7 +167,7 @@ FAULTS = (
         ("ops/restore/test_plan.py::test_a_later_write_goes_before_those_that_it_may_rest_on",),
     ),
     Fault(
-        PLANNING,
+        "ops/undo/planning.py",
         "    file_guards.no_other_table(facts, owners)\n",
         "",
         "a restore passes over a partition with a .hoodie of its own",
@@ -235,7 +235,7 @@ FAULTS = (
         ("ops/restore/test_plan.py::test_an_empty_log_goes_with_the_restore",),
     ),
     Fault(
-        "ops/restore/plan.py",
+        "ops/undo/plan.py",
         "        return self.metadata_table.lost\n",
         "        return ()\n",
         "indexes lost are not told",
@@ -250,8 +250,8 @@ FAULTS = (
     ),
     Fault(
         PLAN,
-        "return sum(removal.records for removal in self.removals if removal.operation not in _REWRITES)",
-        "return sum(removal.records for removal in self.removals)",
+        ("return sum(removal.records for removal in self.undo.removals if removal.operation not in _REWRITES)"),
+        "return sum(removal.records for removal in self.undo.removals)",
         "records that a compaction wrote anew are told as lost",
         ("ops/restore/test_plan.py::test_records_that_a_compaction_has_written_anew_are_not_counted",),
     ),
@@ -264,8 +264,8 @@ FAULTS = (
     ),
     Fault(
         PLAN,
-        "not (self.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)",
-        "not (self.removals or self.resumes or self.withdrawn)",
+        "not (self.undo.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)",
+        "not (self.undo.removals or self.resumes or self.withdrawn)",
         "a rollback that was to be discarded stays: there is nothing to do",
         ("ops/undo/test_untouched.py::test_also_where_no_instant_is_to_be_taken_back",),
     ),

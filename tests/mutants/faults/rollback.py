@@ -82,9 +82,9 @@ FAULTS = (
         tests=("ops/rollback/test_looks.py::test_a_second_request_while_a_rollback_that_died_is_looked_at_again",),
     ),
     Fault(
-        EXECUTE,
-        "        removals = [_still_empty(run, one) for one in run.each]\n        run.held.check()\n",
-        "        removals = [_still_empty(run, one) for one in run.each]\n",
+        "ops/undo/execute.py",
+        ("    undo = last_look(undo)\n    held.check()\n"),
+        "    undo = last_look(undo)\n",
         "files are deleted beside a process that took over while blocks were written",
         tests=("ops/rollback/test_new_metadata_table.py::test_a_claim_that_is_lost_while_blocks_are_written",),
     ),
@@ -128,7 +128,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        uncommit_hashing_metadata(table, one.plan.hashing)\n    run = _begin(run)\n",
+        "        uncommit_hashing_metadata(table, one.plan.undo.hashing)\n    run = _begin(run)\n",
         "        pass\n    run = _begin(run)\n",
         "a writer that executes the request leaves hashing metadata that counts as committed",
         tests=(
@@ -143,15 +143,15 @@ FAULTS = (
         tests=("ops/rollback/test_execute.py::test_queries_that_run_have_their_grace",),
     ),
     Fault(
-        EXECUTE,
-        "    needed = plan.needed if plan.completed else None\n",
-        "    needed = None\n",
+        "ops/undo/verify.py",
+        "_deviations(outcome, undo.needed, undo.files_lost, known)",
+        "_deviations(outcome, None, undo.files_lost, known)",
         "a needed file that was lost during the rollback is not noticed",
         tests=("ops/rollback/test_looks.py::test_a_needed_file_that_goes_meanwhile_is_found",),
     ),
     Fault(
-        EXECUTE,
-        "    verify_hashing(run.session, run.targets, Kind.ROLLBACK)\n",
+        "ops/undo/execute.py",
+        "    verify_hashing(session, undo.removed, kind)\n",
         "",
         "hashing metadata that could not be deleted is not noticed",
         tests=("ops/undo/test_hashing.py::test_what_comes_back_keeps_it_pending",),
@@ -200,7 +200,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]\n",
+        "        came += [str(entry) for entry in others if not plan.undo.timeline.issuperset(entry.names)]\n",
         "",
         "files are deleted beside a write that came in and may build on them",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_beside_a_completed_target",),
@@ -215,7 +215,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        '        came += [f"the clean {time}" for time in cleans_in_the_way(table, timeline, plan.case, new)]\n',
+        '        came += [f"the clean {time}" for time in cleans_in_the_way(table, timeline, plan.undo.case, new)]\n',
         "",
         "a clean that came in takes files that readers need",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_beside_a_completed_target",),
@@ -236,7 +236,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    remove_hashing_metadata(table, plan.hashing)\n",
+        "    remove_hashing_metadata(table, plan.undo.hashing)\n",
         "",
         "readers of buckets follow the hashing metadata of an instant that is gone",
         tests=("ops/undo/test_hashing.py::test_a_rollback_names_and_deletes_it",),

@@ -249,8 +249,8 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "plan.files_needed, plan.bytes_needed,",
-        "plan.files_needed, 0,",
+        "plan.undo.files_needed, plan.undo.bytes_needed,",
+        "plan.undo.files_needed, 0,",
         "verify tells no bytes",
         ("ops/savepoint/test_guards.py::test_verify_tells_what_a_restore_needs",),
     ),

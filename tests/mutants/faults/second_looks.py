@@ -146,7 +146,7 @@ CLAIM = (
 UNDER_THE_CLAIM = (
     Fault(
         ROLLBACK,
-        "    if plan.completed:\n        timeline_guards.not_moved(signs.timeline, plan.timeline)\n",
+        "    if plan.completed:\n        timeline_guards.not_moved(signs.timeline, plan.undo.timeline)\n",
         "",
         "a commit is rolled back though the timeline has moved since planning",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_before_the_rollback_began",),
@@ -174,8 +174,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    _check_silence(table, signs, plan)\n    return replace(",
-        "    return replace(",
+        ("    _check_silence(table, signs, plan)\n    marked = end_open"),
+        "    marked = end_open",
         "a rollback is requested though the writer has given a sign of life since planning",
         tests=("ops/rollback/test_looks.py::test_nothing_is_requested_after_a_sign_of_life",),
     ),
@@ -209,7 +209,7 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         RESTORE,
-        "    guards.not_moved(signs.timeline, plan.timeline)\n    restores_to",
+        ("    guards.not_moved(signs.timeline, undo.timeline)\n    restores_to"),
         "    restores_to",
         "a table is restored though its timeline has moved since planning",
         tests=("ops/guards/test_timeline.py::test_what_has_come_since_planning_counts_as_moved",),
@@ -282,7 +282,7 @@ AFTER_THE_REQUEST = (
     ),
     Fault(
         ROLLBACK,
-        "            timeline_guards.not_moved(signs.timeline, plan.timeline | _requested(run.table, one))\n",
+        "            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | _requested(run.table, one))\n",
         "            pass\n",
         "a commit that came in after the request builds on one that is rolled back",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_before_the_rollback_began",),
@@ -290,7 +290,7 @@ AFTER_THE_REQUEST = (
     Fault(
         ROLLBACK,
         (
-            "            metadata_table_can_go(signs, plan.target, plan.timeline)\n        "
+            "            metadata_table_can_go(signs, plan.target, plan.undo.timeline)\n        "
             "no_new_metadata_table(run.table, plan, signs, one.time)\n"
         ),
         "            pass\n        no_new_metadata_table(run.table, plan, signs, one.time)\n",

@@ -185,7 +185,7 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "    if needed is not None and outcome.bare:\n",
+        "    if undo.needed is not None and outcome.bare:\n",
         "    if False:\n",
         "a partition that has lost its metafile is not told",
         ("ops/undo/test_verify.py",),
