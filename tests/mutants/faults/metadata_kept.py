@@ -408,7 +408,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        unchanged(table, plan.undo.metadata_table)\n",
+        "        unchanged(table, kept)\n",
         "        pass\n",
         "a rollback that must be refused is requested first, and a writer executes it",
         (f"{OF_ROLLBACK}::test_version_6_a_metadata_table_that_has_changed_since_planning_stops_it",),
