@@ -1,8 +1,10 @@
 """For all tests."""
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,11 @@ INTEROP = Path(__file__).parent / "interop"
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
 os.environ["TZ"] = "UTC"
 time.tzset()
+
+# Tests make and remove thousands of small files: in memory, where there is enough of it.
+with suppress(OSError):
+    if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free >= 2 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # Properties are not held to a clock: a busy host is no fault of theirs.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

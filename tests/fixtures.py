@@ -1,6 +1,7 @@
 """Fixtures of the tests that work on copies of real tables; a folder takes them by its conftest."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,10 @@ Unpack = Callable[[str, str], Copy]
 
 
 @pytest.fixture(autouse=True)
-def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk proves nothing here, and takes most of the time."""
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for the disk, or for a timeline to settle, proves nothing here, and takes most of the time."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    monkeypatch.setattr(time, "sleep", support.short_sleep)
 
 
 @pytest.fixture

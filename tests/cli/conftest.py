@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 import pytest
 
 from hudictl.cli.main import run
-from tests import support
-from tests.fixtures import Unpack, indexed, no_fsync, overlap, unpack
+from tests.fixtures import Unpack, indexed, no_waiting, overlap, unpack
 
-__all__ = ["Said", "Tell", "Unpack", "indexed", "no_fsync", "overlap", "unpack"]
+__all__ = ["Said", "Tell", "Unpack", "indexed", "no_waiting", "overlap", "unpack"]
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,10 @@ Tell = Callable[..., Said]
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No settings of whoever runs the tests, no terminal, and no waiting for the timeline to settle."""
+    """No settings of whoever runs the tests, and no terminal."""
     for name in ("HUDICTL_TABLE", "HUDICTL_PROFILE", "HUDICTL_CONFIG", "HUDICTL_OUTPUT", "HUDICTL_DEBUG", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
-    monkeypatch.setattr(time, "sleep", support.short_sleep)
     with open("/dev/null") as nobody:
         monkeypatch.setattr("sys.stdin", nobody)
         yield
@@ -65,6 +62,18 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     logger = logging.getLogger("hudictl")
     logger.handlers = []
     logger.setLevel(logging.NOTSET)
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But where a test asks for it: a JVM takes seconds."""
+    monkeypatch.setenv("HUDICTL_ENGINE", "local")
+
+
+@pytest.fixture
+def default_engine(_no_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test of what happens where no engine is chosen."""
+    monkeypatch.delenv("HUDICTL_ENGINE")
 
 
 @pytest.fixture

@@ -231,6 +231,7 @@ def test_3_a_savepoint_that_cannot_be_restored(unpack: Unpack, tell: Tell) -> No
     assert lost in said.error["message"]
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     for options in (
@@ -306,6 +307,7 @@ def test_15_storage_says_which_path_and_why(unpack: Unpack, tell: Tell, monkeypa
     assert tree(copy.path) == before
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_16_no_java(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Never a silent change to the other engine."""
     copy = unpack("v9", "cow_savepoints")

@@ -150,6 +150,7 @@ def test_a_configuration_file_that_is_wrong_is_reported(write: Write, copy: Copy
     assert (outcome, "unknown key url" in text) == ("missing", True)
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_spark_is_started_once_unless_it_is_not_wanted(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
 
@@ -166,6 +167,7 @@ def test_spark_is_started_once_unless_it_is_not_wanted(tell: Tell, monkeypatch: 
     assert started == ["spark"]
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_java_that_is_missing_matters_to_spark_alone(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: str) -> str | None:
         raise EngineFailed("the Spark engine cannot start: there is no Java", hint="install Java 17")

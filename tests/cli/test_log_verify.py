@@ -92,6 +92,7 @@ def test_what_may_be_named(unpack: Unpack, tell: Tell, monkeypatch: pytest.Monke
     assert not tell("log", "verify", "--engine", "local").out.splitlines()[-1].startswith("1 log verified")
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_a_few_logs_start_no_spark(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: SparkEngine) -> None:
         raise AssertionError("Spark was started")

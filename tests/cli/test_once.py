@@ -34,6 +34,7 @@ def test_of_three_tables_no_savepoint_is_created(unpack: Unpack, capsys: pytest.
     assert [tree(copy.path) for copy in copies] == before
 
 
+@pytest.mark.usefixtures("default_engine")
 @pytest.mark.parametrize("words", [["--yes", "--yes"], ["-q", "-q"], ["--conf", "a=1", "--conf", "b=2"]])
 def test_flags_and_repeatable_options_may_be_given_again(words: list[str], unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")

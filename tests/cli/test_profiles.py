@@ -152,6 +152,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_the_command_line_wins_over_variables_and_these_over_the_profile(
     write: Write, copy: Copy, tell: Tell, monkeypatch: pytest.MonkeyPatch, opened: list[dict[str, Any]]
 ) -> None:
@@ -194,6 +195,7 @@ def test_the_command_line_wins_over_variables_and_these_over_the_profile(
     assert opened[-1]["name"] == "local"
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_an_option_of_spark_beside_a_profile_with_threads_says_what_to_add(
     write: Write, copy: Copy, tell: Tell
 ) -> None:
@@ -287,6 +289,7 @@ def test_a_plan_is_not_applied_with_the_locks_of_another_table(
     assert f"the plan is for file://{copy.path}, but the profile other is for {other.path}" in said.line
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_several_tables_have_their_own_settings(
     write: Write, copy: Copy, unpack: Unpack, tell: Tell, opened: list[dict[str, Any]]
 ) -> None:
@@ -305,6 +308,7 @@ def test_several_tables_have_their_own_settings(
     assert "Europe/Nowhere" in failed["meaning"]
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_several_tables_with_other_engines_need_a_choice(
     write: Write, copy: Copy, unpack: Unpack, tell: Tell, opened: list[dict[str, Any]]
 ) -> None:
@@ -468,6 +472,7 @@ def test_a_bug_does_not_tell_secrets(write: Write, tell: Tell, copy: Copy, monke
     assert ("Traceback" in said.err, "RuntimeError: bug in ***" in said.err, HUSH in said.err) == (True, True, False)
 
 
+@pytest.mark.usefixtures("default_engine")
 def test_settings_of_spark_by_reference_are_kept_out_of_the_jvms_command_line(
     write: Write, tell: Tell, copy: Copy, monkeypatch: pytest.MonkeyPatch, opened: list[dict[str, Any]]
 ) -> None:

@@ -16,13 +16,13 @@ from hudictl import workers
 from hudictl.storage import Storage
 from hudictl.workers import BlockFile, BlockTask
 from tests import support
-from tests.cli.conftest import Tell, Unpack, _plain, no_fsync, tell, unpack
+from tests.cli.conftest import Tell, Unpack, _plain, no_waiting, tell, unpack
 from tests.cluster.conftest import EXECUTORS, travelling_whole
 from tests.cluster.test_engine import kill_executor
 from tests.engine.contract import leave_mark
 from tests.helpers import Copy, plan, tree
 
-__all__ = ["_plain", "no_fsync", "tell", "unpack"]
+__all__ = ["_plain", "no_waiting", "tell", "unpack"]
 
 ROOT = Path(__file__).parents[2]
 LOCAL_CLUSTER = "local-cluster[2,1,512]"

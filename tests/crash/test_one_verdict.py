@@ -10,12 +10,12 @@ import pytest
 from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
-from tests.cli.conftest import Tell, _plain, no_fsync, tell
+from tests.cli.conftest import Tell, _plain, no_waiting, tell
 from tests.cli.test_one_verdict import LOCAL, Remedies, assert_agreed, by_show, end
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import alone
 
-__all__ = ["_plain", "no_fsync", "tell"]
+__all__ = ["_plain", "no_waiting", "tell"]
 pytestmark = pytest.mark.crash
 # The table, the command with {} for the newest instant or savepoint, and how many changes the short form leaves out.
 CASES = {

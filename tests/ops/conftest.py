@@ -1,5 +1,5 @@
 """Fixtures that copies of real tables need."""
 
-from tests.fixtures import no_fsync, overlap, unpack
+from tests.fixtures import no_waiting, overlap, unpack
 
-__all__ = ["no_fsync", "overlap", "unpack"]
+__all__ = ["no_waiting", "overlap", "unpack"]
