@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -39,6 +40,10 @@ settings.load_profile("unhurried")
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--products", action="store_true", help="the short form, but with all cases of each product")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "short(*cases): the short form runs, of all cases, those with all words of one of these in their ids"
@@ -54,6 +59,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the cases that the long form alone runs."""
     missing: dict[str, set[str]] = {}
+    products: dict[str, list[pytest.Function]] = {}
     for item in items:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
@@ -63,7 +69,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             cases = {case for case in short.args if words >= set(case.split("-"))}
             missing.setdefault(item.nodeid.partition("[")[0], set(short.args)).difference_update(cases)
             long = not cases
+        elif copies and not long and isinstance(item, pytest.Function) and len(words) > 1:
+            products.setdefault(item.nodeid.partition("[")[0], []).append(item)
         if long:
+            item.add_marker(pytest.mark.full)
+    for cases_of_one in [] if config.option.products else products.values():
+        for item in set(cases_of_one) - set(covering(cases_of_one)):
             item.add_marker(pytest.mark.full)
     # A case that is renamed would leave the short form, and nobody would see it. Who asks for single tests has not all.
     for item in items:
@@ -71,6 +82,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if lost and not any("::" in argument for argument in config.args):
             item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "full"]
             item.runtest = partial(pytest.fail, f"marked as short, but there is no such case: {lost}")
+
+
+def covering(items: list[pytest.Function]) -> list[pytest.Function]:
+    """Few cases of a test, in which each value of each parameter (a version, a kind, a step) comes once at least.
+
+    Values that have to come again take turns.
+    """
+    values = {item: {(name, _shown(value)) for name, value in item.callspec.params.items()} for item in items}
+    chosen: list[pytest.Function] = []
+    seen: Counter[tuple[str, object]] = Counter()
+    while new := [item for item in items if not values[item] <= seen.keys()]:
+        uses = {item: [seen[value] for value in values[item]] for item in new}
+        chosen.append(max(new, key=lambda item: (uses[item].count(0), -sum(uses[item]))))
+        seen.update(values[chosen[-1]])
+    return chosen
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, str | int | None) else id(value)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -128,7 +128,7 @@ def test_commands_and_options_exist(page: str) -> None:
         for option in re.findall(r"(?<!\S)--[a-z-]+", span)
         if "pytest" not in span
     }
-    assert named - known <= {"--all", "--dry-run", "--check", "--basetemp", "--shorten"}, page
+    assert named - known <= {"--all", "--dry-run", "--check", "--basetemp", "--products", "--shorten"}, page
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -94,7 +94,7 @@ def _run(copy: Path, tests: tuple[str, ...], workers: str = "0", seconds: int = 
     """pytest's exit code; None where it has not ended."""
     command = [sys.executable, "-m", "pytest", "-n", workers, "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command.append(f"--basetemp={copy.parent / (copy.name + '.tmp')}")
+    command += ["--products", f"--basetemp={copy.parent / (copy.name + '.tmp')}"]
     try:
         return subprocess.run(
             command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds
