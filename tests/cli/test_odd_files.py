@@ -145,9 +145,11 @@ def test_all(copy: Copy, kind: Kind, tmp_path: Path) -> None:
 def faults(copy: Copy, kind: Kind, tmp_path: Path, *, all_of_them: bool) -> list[str]:
     outside, base = tmp_path / "outside", tmp_path / "odd"
     wrong = []
-    # Each place has its turn with another command for each kind.
+    # Each place has its turn with another command for each kind; in the short form, with every third kind.
     places = [path for path in layout(copy.path) if kind is not more_than_any or not LARGE.fullmatch(path)]
     for number, path in enumerate(places, start=KINDS.index(kind) * 5):
+        if number % 3 and not all_of_them:
+            continue
         make(base, copy, path, kind, outside)
         for command in asked(copy, number, all_of_them=all_of_them):
             before = seen(outside)

@@ -73,12 +73,12 @@ def test_what_nobody_expects_to_be_absent_is_the_storages_failure(
 
 
 def faults(unpack: Unpack, tell: Tell, tmp_path: Path, version: str, gone: str, *, every: bool) -> list[str]:
-    """In the short form, each command has its accident at two moments, by turns."""
+    """In the short form, each command has its accident at one moment, by turns."""
     copy = unpack(version, "mor_failed_lazy")
     savepoint(copy, copy.commits[0], SavepointOptions(allow_pending=True))
     wrong = []
     for number, command in enumerate((*looks(copy), *changes(copy))):
-        for after in AFTER if every else (AFTER[number % len(AFTER)], AFTER[(number * 3 + 1) % len(AFTER)]):
+        for after in AFTER if every else (AFTER[(number + GONE.index(gone)) % len(AFTER)],):
             base = trial(copy, tmp_path)
             at = () if command.words[:2] == ("log", "records") else ("-t", base)
             with pytest.MonkeyPatch.context() as patch:
