@@ -261,6 +261,17 @@ def test_one_importer_per_library(library: str) -> None:
         assert users <= LIBRARIES[library]
 
 
+def test_the_table_of_libraries_in_contributing_is_this_one() -> None:
+    rows = [
+        f"| `{name}` | {', '.join(f'`{place}`' for place in sorted(LIBRARIES[name]))} |" for name in sorted(LIBRARIES)
+    ]
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    assert (
+        re.findall(r"^\| `\w+` \| `.*`? \|$", text.partition("**Libraries.**")[2].partition("\n\n`tests/")[0], re.M)
+        == rows
+    )
+
+
 def test_render_takes_results_not_functions() -> None:
     """From below only classes (types) are imported."""
     for source in (PACKAGE / "render").glob("*.py"):

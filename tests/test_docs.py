@@ -31,6 +31,7 @@ PAGES = [
     "SECURITY.md",
     "docs/runbooks.md",
     "docs/safety.md",
+    "docs/restore-in-ten-steps.md",
     "docs/rollback.md",
     "docs/locks.md",
     "docs/logs.md",
