@@ -29,7 +29,7 @@ def unpack(tmp_path: Path) -> Unpack:
 @pytest.fixture
 def overlap(tmp_path: Path) -> Unpack:
     """The same with a table of tests/overlaps: ``overlap("v9", "cow_clustering")``."""
-    return lambda version, name: Copy(version, name, support.unpack_overlap(version, name, tmp_path))
+    return lambda version, name: Copy(version, name, support.unpack(version, name, tmp_path))
 
 
 @pytest.fixture

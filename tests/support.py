@@ -127,16 +127,6 @@ def unpack_bootstrapped(version: str, name: str, folder: Path) -> Path:
     return _unpack(BOOTSTRAPPED / version / f"{name}.tar.gz", folder) / name / "table"
 
 
-def unpack_hashing(version: str, folder: Path) -> Path:
-    """The table of tests/hashing: its buckets were resized between its last two writes."""
-    return unpack(version, "resized", folder)
-
-
-def unpack_indexes(version: str, name: str, folder: Path) -> Path:
-    """A table of tests/indexes."""
-    return unpack(version, name, folder)
-
-
 def unpack_beside(version: str, folder: Path) -> Path:
     """The table of tests/beside: the indexer built its record index while a commit came."""
     return _unpack(BESIDE / f"{version}.tar.gz", folder) / "beside" / "table"
@@ -155,11 +145,6 @@ def unpack_indexed(version: str, name: str, folder: Path) -> Path:
 def overlap_names(version: str) -> list[str]:
     """The names of the tables of tests/overlaps, sorted."""
     return _archives(OVERLAPS / version)
-
-
-def unpack_overlap(version: str, name: str, folder: Path) -> Path:
-    """A table of tests/overlaps, where an instant T is on both sides of S."""
-    return unpack(version, name, folder)
 
 
 def overlap_facts(version: str, name: str) -> dict[str, Any]:

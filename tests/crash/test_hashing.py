@@ -65,7 +65,7 @@ def _die_everywhere(base: Path, resize: str, run: Run, state: Callable[[Path], f
 
 def _made(version: str, folder: Path) -> tuple[Path, str, str]:
     """A table, its resize, and the write before it; with what says that the resize counts also on version 6."""
-    base = support.unpack_hashing(version, folder)
+    base = support.unpack(version, "resized", folder)
     times = sorted(entry.time for entry in load_timeline(open_table(str(base))).completed_writes())
     for path in list((base / FOLDER).rglob(f"{times[2]}.hashing_meta")):
         path.with_suffix(".commit").touch()

@@ -196,7 +196,7 @@ def test_dies_anywhere_in_place_of_hudis_own_that_died(version: str, tmp_path: P
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_dies_anywhere_where_indexes_were_made_after_the_instant(version: str, tmp_path: Path) -> None:
     """As long as readers see the instant the indexes are right, and then they are listed no more."""
-    base = support.unpack_indexes(version, "later", tmp_path)
+    base = support.unpack(version, "later", tmp_path)
     case = _case(base, _newest(base))
     listed, indexes = open_table(str(base)).metadata_partitions, open_table(str(base)).indexes
 

@@ -27,7 +27,7 @@ def sample(version: str, name: str, folder: Path) -> tuple[Path, dict[str, str],
     """A table of tests/overlaps, its instants and what a reader saw after each, by their names."""
     facts = support.overlap_facts(version, name)
     seen = {which: facts["rows"][instant] for which, instant in facts["instants"].items() if instant in facts["rows"]}
-    return support.unpack_overlap(version, name, folder), facts["instants"], seen
+    return support.unpack(version, name, folder), facts["instants"], seen
 
 
 def restore(base: Path, target: str, rule: str | None = None) -> int:

@@ -145,7 +145,7 @@ def test_a_resize_counts_neither_before_nor_without_its_metadata(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What says that it counts goes before its clustering is pending, the metadata itself after."""
-    copy = Copy(version, "resized", support.unpack_hashing(version, tmp_path))
+    copy = Copy(version, "resized", support.unpack(version, "resized", tmp_path))
     resize, target = resize_of(copy), before(copy)
     commit_all(copy, resize)
 

@@ -29,7 +29,7 @@ KEPT = {"files", "record_index"}
 
 @pytest.fixture
 def table(version: str, tmp_path: Path) -> Copy:
-    return Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
+    return Copy(version, "later", support.unpack(version, "later", tmp_path))
 
 
 def folders(copy: Copy) -> set[str]:

@@ -20,7 +20,7 @@ LATER = "20261122235900000"
 
 
 def table(version: str, folder: Path) -> Copy:
-    return Copy(version, "resized", support.unpack_hashing(version, folder))
+    return Copy(version, "resized", support.unpack(version, "resized", folder))
 
 
 def resize_of(copy: Copy) -> str:

@@ -36,7 +36,7 @@ SECONDARY = LATER[1]
 @pytest.fixture
 def kept(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Copy, str]:
     """A table whose newest instant was rolled back and whose later indexes were not; with that instant."""
-    copy = Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
+    copy = Copy(version, "later", support.unpack(version, "later", tmp_path))
     target = newest(copy)
     bodies = {path.name: path.read_bytes() for path in copy.timeline.glob(f"{target}[._]*")}
     with monkeypatch.context() as patch:
@@ -155,7 +155,7 @@ def test_what_is_left_of_an_index_that_is_not_listed_is_not_told(kept: tuple[Cop
 @VERSIONS
 def test_damaged_definitions_are_found(version: str, tmp_path: Path) -> None:
     """Queries fail at them."""
-    copy = Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
+    copy = Copy(version, "later", support.unpack(version, "later", tmp_path))
     put(copy.meta / ".index_defs/index.json", b"{")
     assert brief(one(copy)) == ("index-definitions-damaged", ERROR, ".hoodie/.index_defs/index.json")
 

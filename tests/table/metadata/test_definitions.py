@@ -17,7 +17,7 @@ VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
 
 @pytest.fixture
 def base(version: str, tmp_path: Path) -> Path:
-    return support.unpack_indexes(version, "later", tmp_path)
+    return support.unpack(version, "later", tmp_path)
 
 
 @VERSIONS
