@@ -215,8 +215,8 @@ FAULTS = (
         ASIDE,
         "    if not aside.properties:\n        return Own.LOST\n",
         "",
-        "the metadata table of another operation is deleted for one whose record is gone",
-        (f"{TEST}::test_one_whose_record_is_gone_is_deleted_where_it_was_moved",),
+        "a metadata table whose record is gone stays in its place on an object store",
+        ("ops/undo/test_unrecorded.py::test_a_restore_goes_on_without_it",),
     ),
     Fault(
         ASIDE,

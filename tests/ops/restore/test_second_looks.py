@@ -314,6 +314,21 @@ def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_ste
     assert_kept(copy, FIRST_BUILD, done.instants)
 
 
+def test_one_that_comes_back_at_the_end_is_deleted_before_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Afterwards there is no reason for a rerun."""
+    copy, seen = unpack("v9", "cow_part"), list[bool]()
+    anew = copy.meta / "metadata/.hoodie/hoodie.properties"
+    in_the_middle(monkeypatch, f"{EXECUTE}._remove_instants", lambda: put(anew, "hoodie.table.name=t_metadata\n"))
+
+    def published(real: Callable[..., object], *given: object) -> object:
+        seen.append(any((copy.meta / ".hudictl").glob("dropped-*")) or anew.exists())
+        return real(*given)
+
+    replace_function(monkeypatch, f"{EXECUTE}.complete_restore", published)
+    restore(copy, copy.commits[0], options=RestoreOptions(to_instant=True, metadata="delete"))
+    assert seen == [False]
+
+
 # Leftovers, withdrawal.
 
 

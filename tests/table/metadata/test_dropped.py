@@ -81,9 +81,10 @@ def test_on_an_object_store_the_folder_is_no_table_any_more(small: Small, monkey
     monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     table = with_metadata(small)
     put(table, ".hoodie/metadata/.hoodie/hoodie.properties.backup", b"x")
+    put(table, ".hoodie/metadata/.hoodie/timeline/1_2.deltacommit", b"x")
     for did in (True, False):
         assert drop_metadata_table(table, R) is did
-        assert not list((base_of(table) / ".hoodie/metadata/.hoodie").iterdir())
+        assert not [path for path in (base_of(table) / ".hoodie/metadata/.hoodie").rglob("*") if path.is_file()]
         assert (base_of(table) / ".hoodie/metadata/files/f").exists()
     # A writer makes it anew, over what is left.
     put(table, ".hoodie/metadata/.hoodie/hoodie.properties", b"x")
