@@ -32,7 +32,6 @@ from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.removed import later_savepoints, overlapping
-from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import writable_table
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
@@ -266,8 +265,7 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
 
 
 def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
-    timeline = scope.signs.timeline
-    found = overlapping(table, timeline, find_commit(table, timeline, scope.target))
+    found = overlapping(table, scope.signs.timeline, scope.commit)
     return tuple(
         Overlap(entry.time, entry.action, entry.state.name, entry.completion_time, entry.time in scope.removed)
         for entry in found
@@ -276,14 +274,13 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
 
 def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
     """The kept compactions that completed after the target: with them, the read-optimised view is newer than it."""
-    timeline = scope.signs.timeline
-    commit = find_commit(table, timeline, scope.target)
-    if table.is_cow or commit.completion_time is None:
+    completed = scope.commit.completion_time
+    if table.is_cow or completed is None:
         return ()
     return tuple(
         entry.time
-        for entry in timeline.having(COMMIT)
-        if entry.time not in scope.removed and (entry.completion_time or "") > commit.completion_time
+        for entry in scope.signs.timeline.having(COMMIT)
+        if entry.time not in scope.removed and (entry.completion_time or "") > completed
     )
 
 

@@ -29,8 +29,8 @@ from hudictl.table.table import Table
 @dataclass(frozen=True)
 class Scope:
     """The scope of a restore, known from the timeline. ``found`` is the pending restore to the target, ``others`` are
-    all other pending ones; ``rule`` decides which instants are later; ``removed`` are the instants to remove, newest
-    first; ``foreign`` are the pending rollbacks to discard."""
+    all other pending ones; ``commit`` is the target's; ``rule`` decides which instants are later; ``removed`` are the
+    instants to remove, newest first; ``foreign`` are the pending rollbacks to discard."""
 
     signs: Signs
     target: str
@@ -38,6 +38,7 @@ class Scope:
     found: PendingRestore | None
     others: tuple[PendingRestore, ...]
     savepoint: Saved | None
+    commit: Instant
     rule: str
     removed: Mapping[str, Instant | None]
     foreign: Sequence[PendingRollback]
@@ -77,7 +78,8 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     read = find_saved if needs_savepoint else read_saved
     savepoint = read(table, signs.timeline, session.engine, target)
 
-    for rule, removed in _ways(table, signs, target, pending, options):
+    commit = find_commit(table, signs.timeline, target)
+    for rule, removed in _ways(table, signs, commit, pending, options):
         guards.covered(signs, others, target, removed)
         own = _half_removed(signs, target, pending)
         if pending is not None and not is_own(table, pending):
@@ -93,7 +95,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
             # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
             gone = {found.instant.time if found else None, *removed}
             clock.time_can_be_given(table, signs.timeline.without(gone))
-        yield Scope(signs, target, options, found, others, savepoint, rule, removed, foreign)
+        yield Scope(signs, target, options, found, others, savepoint, commit, rule, removed, foreign)
 
 
 def check_signs(
@@ -151,14 +153,13 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
 
 
 def _ways(
-    table: Table, signs: Signs, target: str, pending: PendingRestore | None, options: RestoreOptions
+    table: Table, signs: Signs, commit: Instant, pending: PendingRestore | None, options: RestoreOptions
 ) -> Iterator[tuple[str, Mapping[str, Instant | None]]]:
     """The rule, and the instants to remove by requested time, newest first; None for one that the pending restore has
     already removed.
 
     Raises Conflict: a new write appeared during a pending restore.
     """
-    commit = find_commit(table, signs.timeline, target)
     if pending is None:
         for way in ways_to(table, signs.timeline, commit, options.rule):
             yield way.rule, {entry.time: entry for entry in way.removed}

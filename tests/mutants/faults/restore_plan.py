@@ -196,8 +196,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    if table.is_cow or commit.completion_time is None:",
-        "    if commit.completion_time is None:",
+        "    if table.is_cow or completed is None:",
+        "    if completed is None:",
         "a copy-on-write table is told of compactions",
         ("ops/restore/test_plan.py::test_compactions_are_told_where_they_stay_and_are_some",),
     ),
