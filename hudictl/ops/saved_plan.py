@@ -27,7 +27,7 @@ from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import count_of, first_few
 from hudictl.table.beat_rule import HeartbeatRule
-from hudictl.table.operations import Operation, operation_instants, read_operation
+from hudictl.table.operations import Operation, begun_plan, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
@@ -202,7 +202,7 @@ def _applied(table: Table, saved: SavedPlan) -> str | None:
 
 
 def _applies(operation: Operation, saved: SavedPlan) -> bool:
-    facts = (_without_files(entry) for entry in (operation.plan.get("fingerprint", {}), saved.fingerprint))
+    facts = (_without_files(entry) for entry in (begun_plan(operation).fingerprint, saved.fingerprint))
     begun, planned = ({key: value for key, value in entry.items() if key not in OF_THE_OPERATOR} for entry in facts)
     return begun == planned
 

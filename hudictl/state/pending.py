@@ -9,7 +9,7 @@ from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import StoredRestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import StoredRollbackPlan
-from hudictl.table.operations import LATER_WRITES, is_recorded, read_operation
+from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
 
@@ -175,8 +175,7 @@ def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, disc
 
 def is_asked_for(table: Table, rollback: Instant) -> bool:
     """Whether a rollback was requested with hudictl while its target was completed."""
-    operation = read_operation(table.storage, rollback.time)
-    return operation is not None and operation.plan.get("completed") is True
+    return begun_plan(read_operation(table.storage, rollback.time)).completed is True
 
 
 def restores_to(
@@ -204,8 +203,7 @@ def restores_to(
 
 def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
     """The writes that appeared while hudictl's restore ran, and are removed with it: its request does not name them."""
-    operation = read_operation(table.storage, restore.instant.time)
-    return tuple(operation.plan.get(LATER_WRITES, ())) if operation else ()
+    return begun_plan(read_operation(table.storage, restore.instant.time)).later_writes
 
 
 def is_own(table: Table, restore: PendingRestore) -> bool:

@@ -7,7 +7,7 @@ import re
 import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -25,6 +25,45 @@ LATER_WRITES = "later_writes"
 _SCHEMA_VERSION = 1
 _NAME = re.compile(r"([0-9]+)\.json\Z")
 Report = TypeVar("Report")
+
+
+@dataclass(frozen=True)
+class BegunOptions:
+    """The options with which a restore or rollback was begun, as far as a later command goes by them."""
+
+    rule: str | None = None
+    delete_later_savepoints: bool = False
+    discard_rollbacks: bool = False
+    keep_plan: bool = False
+    keep_backup: bool = False
+    metadata: str | None = None
+    require_index: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BegunInstant:
+    """An instant that a restore removes."""
+
+    time: str
+    action: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class BegunPlan:
+    """The plan of a restore or rollback that was begun, as far as a later command goes by it. ``completed``: readers
+    saw the instant of a rollback; None for a restore."""
+
+    options: BegunOptions = BegunOptions()
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+    instants: tuple[BegunInstant, ...] = ()
+    completed: bool | None = None
+    later_writes: tuple[str, ...] = ()
+    rollbacks_removed: tuple[str, ...] = ()
+    metadata_table: str | None = None
+    indexes_kept: tuple[str, ...] = ()
+    indexes_lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,6 +178,24 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
         raise Unreadable(
             f"{path} is not an operation record: {error}", hint="move this file out of the table", file=path
         ) from error
+
+
+def begun_plan(operation: Operation | None) -> BegunPlan:
+    """What the record of a restore or rollback says of its plan; nothing without a record. Raises Unreadable."""
+    if operation is None:
+        return BegunPlan()
+    try:
+        options = _known(BegunOptions, operation.plan.get("options", {}))
+        return decode(BegunPlan, _known(BegunPlan, {**operation.plan, "options": options}))
+    except (ValueError, TypeError, AttributeError) as error:
+        path = operation_path(operation.instant)
+        raise Unreadable(
+            f"the plan in {path} is damaged: {error}", hint="move this file out of the table", file=path
+        ) from error
+
+
+def _known(kind: type[BegunPlan | BegunOptions], value: Mapping[str, Any]) -> dict[str, Any]:
+    return {entry.name: value[entry.name] for entry in fields(kind) if entry.name in value}
 
 
 def is_recorded(storage: Storage, instant: str) -> bool:

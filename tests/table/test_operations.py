@@ -17,6 +17,7 @@ from hudictl.errors import Conflict, Interrupted, StorageFailed, Unreadable
 from hudictl.storage.local import LocalStorage
 from hudictl.table.operations import (
     Operation,
+    begun_plan,
     operation_instants,
     operation_path,
     read_operation,
@@ -211,3 +212,24 @@ def test_they_are_found_by_their_names_oldest_first(storage: LocalStorage) -> No
     for name in (f"{INSTANT}.json", "20260101000000000.json", "notes.txt", f".{INSTANT}.json.crc", "x.json"):
         storage.create(f".hoodie/.hudictl/operations/{name}", b"")
     assert operation_instants(storage) == ["20260101000000000", INSTANT]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"options": {"require_index": "record_index"}},
+        {"options": {"keep_backup": "no"}},
+        {"options": []},
+        {"instants": [{"time": 1}]},
+        {"later_writes": [7]},
+        {"fingerprint": {"table": None}},
+    ],
+)
+def test_a_plan_of_other_types_is_damage(plan: dict[str, object]) -> None:
+    """It decides which options apply, and which instants go."""
+    with pytest.raises(Unreadable, match=r"the plan in .*1\.json is damaged"):
+        begun_plan(Operation("1", "restore", "0", plan))
+
+
+def test_of_a_plan_only_what_is_gone_by_is_read() -> None:
+    assert begun_plan(None) == begun_plan(Operation("1", "restore", "0", {"partitions": {}, "options": {"paths": 3}}))

@@ -43,7 +43,7 @@ from hudictl.table.metadata.definitions import drop_definitions
 from hudictl.table.metadata.listing import FILES, gather_listing
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.metadata.writer import Changes, find_template, listing_time, remove_listing, write_listing
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.properties import update_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant, load_timeline, pending_rollbacks
@@ -289,9 +289,9 @@ def still_required(table: Table, time: str, required: Collection[str]) -> None:
     with suppress(Unreadable):
         operation = read_operation(table.storage, time) if time else None
         if operation is not None and not any(entry.time > time for entry in load_timeline(table).writes()):
-            names.update(operation.plan.get("options", {}).get("require_index", ()))
-            for key in ("indexes_kept", "indexes_lost") if ALL in names else ():
-                names.update(operation.plan.get(key, ()))
+            plan = begun_plan(operation)
+            names.update(plan.options.require_index)
+            names.update((*plan.indexes_kept, *plan.indexes_lost) if ALL in names else ())
     lost = sorted(names - {ALL} - set(table.metadata_partitions))
     if lost:
         raise Findings(f"done already, but {', '.join(lost)} is not in use", hint=_BUILT_AGAIN, partitions=lost)

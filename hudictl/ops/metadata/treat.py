@@ -21,7 +21,7 @@ from hudictl.state.metadata.undo import KEPT, MetadataPlan, Mode, PartitionFate
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.metadata.listing import FILES
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
@@ -99,7 +99,7 @@ def _later(table: Table, target: Instant | None, time: str, stored: Collection[s
     for rollback in stored:
         begun = read_operation(table.storage, rollback)
         # If Hudi has begun the rollback, it cannot be determined whether its instant was completed.
-        lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, data, listed, time, since)
+        lost = begun_plan(begun).indexes_lost if begun else later_indexes(metadata, data, listed, time, since)
         found |= {name for name in lost if name in listed or metadata.storage.has_folder(name)}
     return found
 
@@ -108,7 +108,7 @@ def _began_without_it(table: Table, stored: Collection[str]) -> str | None:
     """Why a metadata table is deleted that the rollback did not keep when it began."""
     for rollback in stored:
         begun = read_operation(table.storage, rollback)
-        if begun is not None and begun.plan.get("metadata_table") not in (*KEPT, Mode.KEEP.value):
+        if begun is not None and begun_plan(begun).metadata_table not in (*KEPT, Mode.KEEP.value):
             return "the rollback began without it"
     return None
 

@@ -35,7 +35,7 @@ from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.writable import writable_table
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
 
 _WAY_OUT = (
@@ -133,7 +133,7 @@ def _metadata_table(facts: Facts, scope: Scope, found: Judged, marked: Collectio
         kept = still_kept(table, pending.instant.time)
         if kept is not None:
             return kept.plan
-        if begun is not None and begun.plan.get("metadata_table") not in KEPT:
+        if begun is not None and begun_plan(begun).metadata_table not in KEPT:
             delete = "the restore began without it"
     plan = _lost_aside(facts, pending) or metadata_fate(
         facts, scope.removed.keys(), found.outcome, scope.savepointed, marked=marked, delete=delete

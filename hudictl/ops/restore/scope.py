@@ -22,7 +22,7 @@ from hudictl.state.timeline.removed import (
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import BegunOptions, begun_plan, read_operation
 from hudictl.table.table import Table
 
 
@@ -137,18 +137,17 @@ def _half_removed(signs: Signs, target: str, pending: PendingRestore | None) -> 
 
 def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
     """The operator's agreements when the restore began also apply to its rest, whichever command finishes it."""
-    operation = read_operation(table.storage, pending.instant.time) if pending else None
-    said = operation.plan.get("options", {}) if operation else {}
+    said = begun_plan(read_operation(table.storage, pending.instant.time) if pending else None).options
     # A restore that has not begun has changed nothing: the operator must agree again to further deletions.
-    agreed = said if pending is not None and pending.begun else {}
+    agreed = said if pending is not None and pending.begun else BegunOptions()
     return replace(
         options,
-        rule=options.rule or said.get("rule"),
-        delete_later_savepoints=options.delete_later_savepoints or bool(agreed.get("delete_later_savepoints")),
-        discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
-        keep_backup=options.keep_backup or bool(said.get("keep_backup")),
-        metadata=agreed.get("metadata", options.metadata),
-        require_index=tuple(sorted({*said.get("require_index", ()), *options.require_index})),
+        rule=options.rule or said.rule,
+        delete_later_savepoints=options.delete_later_savepoints or agreed.delete_later_savepoints,
+        discard_rollbacks=options.discard_rollbacks or agreed.discard_rollbacks,
+        keep_backup=options.keep_backup or said.keep_backup,
+        metadata=agreed.metadata or options.metadata,
+        require_index=tuple(sorted({*said.require_index, *options.require_index})),
     )
 
 

@@ -13,7 +13,7 @@ from hudictl.state.metadata.undo import KEPT
 from hudictl.state.services.left_manifests import readable_metadata_table
 from hudictl.table.metadata.listing import FILES
 from hudictl.table.metadata.place import metadata_partition_names, metadata_table_in_use
-from hudictl.table.operations import Operation, read_operation
+from hudictl.table.operations import Operation, begun_plan, read_operation
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
@@ -58,9 +58,9 @@ def nothing_still_wrong(table: Table, target: str, required: Collection[str] = (
 
 def _look_again(table: Table, operation: Operation, restore: str) -> None:
     """Raises Incomplete: something is wrong by what the operation has recorded."""
-    removed = {row["time"] for row in operation.plan.get("instants", ())}
-    ended = set(operation.plan.get("rollbacks_removed", ()))
-    kept = {FILES, *operation.plan.get("indexes_kept", ())} if operation.plan.get("metadata_table") in KEPT else ()
+    plan = begun_plan(operation)
+    removed, ended = {instant.time for instant in plan.instants}, set(plan.rollbacks_removed)
+    kept = {FILES, *plan.indexes_kept} if plan.metadata_table in KEPT else ()
     target = operation.target
     _nothing_in([*_findings(table, target, restore, removed, ended, kept)], f"the table is already at {target}")
 

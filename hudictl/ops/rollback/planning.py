@@ -32,7 +32,7 @@ from hudictl.state.writers.activity import at_work_beside, last_sign_ms, may_be_
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline, pending_rollbacks, read_instant
 from hudictl.table.timeline.commits import Commits
@@ -198,12 +198,12 @@ def _consented(table: Table, options: RollbackOptions, stored: list[Stored], pla
     for instant, plan in stored:
         operation = read_operation(table.storage, instant.time)
         if operation is not None:
-            said = operation.plan.get("options", {})
+            said = begun_plan(operation).options
             options = replace(
                 options,
-                keep_plan=bool(said.get("keep_plan")),
-                metadata=said.get("metadata", options.metadata),
-                require_index=tuple(sorted({*said.get("require_index", ()), *options.require_index})),
+                keep_plan=said.keep_plan,
+                metadata=said.metadata or options.metadata,
+                require_index=tuple(sorted({*said.require_index, *options.require_index})),
             )
         elif plan.target.action in (COMPACTION, CLUSTERING) and not plan_lost:
             options = replace(options, keep_plan=True)

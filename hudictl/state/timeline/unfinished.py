@@ -14,7 +14,7 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.locks.claim import living_owner
-from hudictl.table.operations import is_recorded, read_operation
+from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
 
 RESUME = "hudictl resume"
@@ -112,9 +112,10 @@ def _finishing(table: Table, restore: PendingRestore) -> str:
     """The command that finishes a restore. If it has not started, the options of the first command are repeated."""
     with suppress(Unreadable):
         operation = None if restore.begun else read_operation(table.storage, restore.instant.time)
-        said = operation.plan.get("options", {}) if operation else {}
-        asked = [name for name in ("delete_later_savepoints", "discard_rollbacks") if said.get(name)]
-        return " ".join([RESUME, *(f"--{name.replace('_', '-')}" for name in asked)])
+        said = begun_plan(operation).options
+        savepoints = ["--delete-later-savepoints"] if said.delete_later_savepoints else []
+        rollbacks = ["--discard-rollbacks"] if said.discard_rollbacks else []
+        return " ".join([RESUME, *savepoints, *rollbacks])
     return RESUME
 
 

@@ -92,8 +92,8 @@ FAULTS = (
     ),
     Fault(
         PENDING,
-        'return operation is not None and operation.plan.get("completed") is True',
-        "return operation is not None",
+        "return begun_plan(read_operation(table.storage, rollback.time)).completed is True",
+        "return read_operation(table.storage, rollback.time) is not None",
         "resume takes a commit from readers that its writer has completed after the rollback was asked for",
         tests=("cli/test_resume_rollbacks.py::test_a_write_that_was_completed_since_its_rollback_was_asked_for",),
     ),
@@ -113,7 +113,7 @@ FAULTS = (
     ),
     Fault(
         PENDING,
-        "    return tuple(operation.plan.get(LATER_WRITES, ())) if operation else ()\n",
+        "    return begun_plan(read_operation(table.storage, restore.instant.time)).later_writes\n",
         "    return ()\n",
         "a resumed restore forgets the later writes that it was to remove",
         tests=("ops/restore/test_withdraw.py::test_a_later_write_comes_back_with_the_others",),

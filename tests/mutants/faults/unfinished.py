@@ -12,8 +12,8 @@ VERDICT = "cli/test_one_verdict.py"
 FAULTS = (
     Fault(
         UNFINISHED,
-        "for name in asked)])\n",
-        "for name in asked[:0])])\n",
+        "[RESUME, *savepoints, *rollbacks]",
+        "[RESUME]",
         "the command that is named for a restore over later savepoints is refused",
         ("cli/test_one_verdict.py::test_a_restore_that_was_only_requested",),
     ),
