@@ -16,6 +16,13 @@ def decode(kind: type[Kind], value: Any) -> Kind:
 
     try:
         # A JSON array is a list; a field of several values is a tuple.
-        return from_dict(kind, value, Config(strict=True, cast=[tuple]))
+        return from_dict(kind, value, Config(strict=True, cast=[tuple], type_hooks={tuple[str, ...]: _texts}))
     except (DaciteError, TypeError, AttributeError) as error:
         raise ValueError(" ".join(str(error).split())) from error
+
+
+def _texts(value: Any) -> Any:
+    """A text is not several texts, although it has letters."""
+    if isinstance(value, str):
+        raise TypeError(f"{value!r} is no list")
+    return value

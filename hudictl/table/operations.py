@@ -195,7 +195,7 @@ def begun_plan(operation: Operation | None) -> BegunPlan:
 
 
 def _known(kind: type[BegunPlan | BegunOptions], value: Mapping[str, Any]) -> dict[str, Any]:
-    return {entry.name: value[entry.name] for entry in fields(kind) if entry.name in value}
+    return {entry.name: found for entry in fields(kind) if (found := value.get(entry.name)) is not None}
 
 
 def is_recorded(storage: Storage, instant: str) -> bool:
