@@ -116,7 +116,8 @@ class Place:
 
 def look(table: Table, aside: Aside) -> Place:
     """Where an operation's metadata table is now. Raises Unreadable: a record of files; StorageFailed."""
-    own, other = _own(table, aside), Other.NONE
+    # An operation that keeps none asks nothing of the store for it.
+    own, other = _own(table, aside) if aside.properties else Own.LOST, Other.NONE
     there = own in (Own.MOVED, Own.LOST) and table.storage.has_folder(METADATA_TABLE)
     if there and _has_others(table, aside):
         other = Other.BEGUN if table.storage.stat(METADATA_PROPERTIES) is None else Other.MADE
