@@ -223,7 +223,8 @@ def test_a_pending_clean_that_takes_what_a_savepoint_alone_needs(unpack: Unpack,
     saved = copy.savepoints[0]
     newest = required(copy.table, plan(copy, copy.commits[-1], RestoreOptions(to_instant=True)).undo.case)
     old = sorted(
-        set(required(copy.table, plan(copy, saved, RestoreOptions(delete_later_savepoints=True)).undo.case)) - set(newest)
+        set(required(copy.table, plan(copy, saved, RestoreOptions(delete_later_savepoints=True)).undo.case))
+        - set(newest)
     )
     copy.write(f"{LATER}.clean.requested", records.clean_plan(old[:1]))
     found = one(copy)
