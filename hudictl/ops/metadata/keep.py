@@ -1,5 +1,5 @@
 """Keeping the metadata table through a restore or rollback: set aside before the data changes, rolled back and brought
-in line with storage there, and put back last. docs/safety.md gives the order and the reasons.
+in line with storage there, and put back last. docs/metadata-table.md gives the order and the reasons.
 
 A failure of the metadata table itself never stops the operation: it is deleted then, and Hudi builds it again.
 """

@@ -1,4 +1,4 @@
-"""Executing rollbacks, in the order of docs/safety.md. Every phase is idempotent, as a restore's.
+"""Executing rollbacks, in the order of docs/restore-order.md. Every phase is idempotent, as a restore's.
 
 Those of several failed writes run together: one claim, one wait, one job that deletes, one listing that proves it.
 """

@@ -1,4 +1,4 @@
-"""The phases of a restore or rollback. docs/safety.md says why they come in this order."""
+"""The phases of a restore or rollback. docs/restore-order.md says why they come in this order."""
 
 from enum import Enum
 

@@ -1,4 +1,4 @@
-"""What must be true on storage before each work of a restore begins: docs/safety.md says why."""
+"""What must be true on storage before each work of a restore begins: docs/restore-order.md says why."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
