@@ -422,6 +422,12 @@ def test_all_that_is_in_interop_needs_hudi(source: Path) -> None:
     assert re.search(r"^pytestmark = .*\bpytest\.mark\.hudi\b", source.read_text(), re.MULTILINE)
 
 
+@pytest.mark.parametrize("source", sorted(Path(__file__).parent.rglob("*.py")), ids=lambda source: source.stem)
+def test_a_test_module_imports_no_other(source: Path) -> None:
+    """Who reads a test opens it, and a file of helpers: not another test."""
+    assert [name for name in imports_of(source.read_text()) if name.startswith("tests.") and ".test_" in name] == []
+
+
 def test_files_of_a_table_are_read_whole_by_one_function() -> None:
     """Which knows the most bytes that a file of its kind has."""
     odd = [

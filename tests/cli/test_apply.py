@@ -17,9 +17,9 @@ from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
 from tests.helpers import OWN, Copy, die, drop, plan, put, required, rollback_plan, savepoint, tree, written_in
-from tests.ops.clean_up.test_service import LATER as SERVICE
-from tests.ops.clean_up.test_service import indexing, left
-from tests.ops.rollback.test_harmful_clean import harmful
+from tests.ops.clean_up.service_support import indexing, left
+from tests.ops.rollback.harmful_clean_support import harmful
+from tests.state.orphans.find_support import LATER as SERVICE
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, alone, put
-from tests.state.orphans.test_find import between_commits, orphan
+from tests.state.orphans.find_support import between_commits, orphan
 
 LOCAL = ("--engine", "local")
 Series = dict[tuple[str, str], float]

@@ -16,7 +16,7 @@ from hudictl.cli.tree import every_command
 from hudictl.formats.layouts import OPERATIONS
 from hudictl.reports.health.families import NAMES
 from tests.cli.conftest import Unpack
-from tests.cli.test_terminal import PATIENCE_S, ROOT
+from tests.cli.terminal_support import PATIENCE_S, ROOT
 from tests.helpers import Copy, put
 
 PROFILES = """[profiles.trips]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.cli.test_profiles import HUSH, LOCK, Write, locking, profile, write
+from tests.cli.profiles_support import HUSH, LOCK, Write, locking, profile, write
 from tests.helpers import Copy
 
 __all__ = ["write"]

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.cli.test_profiles import Write, profile, write
+from tests.cli.profiles_support import Write, profile, write
 from tests.helpers import Copy
 
 __all__ = ["write"]

@@ -12,7 +12,7 @@ from hudictl.errors import EngineFailed, StorageFailed
 from hudictl.storage.local import LocalStorage
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
-from tests.cli.test_profiles import LOCK, Write, locking, profile, write
+from tests.cli.profiles_support import LOCK, Write, locking, profile, write
 from tests.helpers import Copy, put, tree
 from tests.s3 import S3
 

@@ -7,9 +7,9 @@ import pytest
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.helpers import Copy, FailDeletion, alone, pending_restore, put, tree
-from tests.ops.rollback.test_execute import newest, own_files
-from tests.ops.rollback.test_failed import request
-from tests.ops.undo.test_untouched import arm
+from tests.ops.rollback.execute_support import newest, own_files
+from tests.ops.rollback.failed_support import request
+from tests.ops.undo.untouched_support import arm
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

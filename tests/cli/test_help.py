@@ -9,9 +9,8 @@ import pytest
 
 from hudictl.cli.environment import NEVER
 from hudictl.cli.examples import EXAMPLES
-from hudictl.cli.main import hudictl
-from hudictl.cli.tree import every_command
 from tests.cli.conftest import Said, Tell, Unpack
+from tests.cli.help_support import COMMANDS
 from tests.helpers import Copy
 
 FAILED = ("failed-writes", "heartbeat", "marker", "log")
@@ -20,14 +19,6 @@ TABLES = {
     **{name: "mor_failed_lazy" for name in EXAMPLES if name.startswith(FAILED)},
 }
 """The tables on which examples run; the others on cow_savepoints."""
-
-
-COMMANDS = {
-    name: command
-    for name, command in every_command(hudictl)
-    if not command.hidden and (not isinstance(command, click.Group) or command.invoke_without_command)
-}
-"""All commands that are shown, without the groups that do nothing by themselves."""
 
 
 def test_every_command_has_examples() -> None:

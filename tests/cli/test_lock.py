@@ -16,13 +16,13 @@ from hudictl.table.locks.hive_metastore import metastore_lock
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
+from tests.cli.lock_support import LOCKED
 from tests.dynamodb import CREDENTIALS, make_dynamo
 from tests.helpers import Copy, put, tree
 from tests.s3 import S3
 from tests.table.locks.metastore_server import Queue, serving
 
 LOCAL = ("--engine", "local")
-LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
 STORAGE_BASED = (
     "--hoodie-conf",
     "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.StorageBasedLockProvider",

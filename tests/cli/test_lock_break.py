@@ -10,7 +10,7 @@ from hudictl.errors import Conflict
 from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
 from hudictl.table.locks.config import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS, Locking
 from tests.cli.conftest import Tell, Unpack
-from tests.cli.test_lock import LOCKED
+from tests.cli.lock_support import LOCKED
 from tests.dynamodb import CREDENTIALS, make_dynamo
 from tests.helpers import Copy, put, session, tree
 from tests.s3 import S3

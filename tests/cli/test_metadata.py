@@ -12,8 +12,8 @@ from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import drop, put, tree
 from tests.metadata_edits import newest_log
-from tests.ops.metadata.test_drop import later
-from tests.reports.test_metadata_table import some
+from tests.ops.metadata.drop_support import later
+from tests.reports.metadata_table_support import some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LOCAL = ("--engine", "local")

@@ -1,7 +1,6 @@
 """Savepoints and restores of whole tables on S3 (moto's), and stores that cannot keep two hudictl apart."""
 
 import json
-import re
 import sys
 import time
 import uuid
@@ -20,6 +19,7 @@ from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.cli.conftest import Tell
+from tests.cli.object_store_support import bare, files
 from tests.helpers import session
 from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
 
@@ -30,19 +30,6 @@ MORE_TABLES = [
     for name in ("cow_part", "cow_flat_nomdt", "mor_part", "mor_savepoints", "mor_pending_compaction", "cow_cluster")
     if (version, name) not in TABLES
 ]
-
-
-def bare(names: set[str]) -> set[str]:
-    """Names without the sidecars of local file systems, hudictl's own folder, and times that no two runs share."""
-    kept = {name for name in names if not name.endswith(".crc") and not name.startswith(OWN)}
-    kept = {re.sub(r"\d{17}(_\d{17})?\.restore", "R.restore", name) for name in kept}
-    # The delta commit that a restore below version 8 has added to the metadata table, for its rollback blocks.
-    kept = {re.sub(r"/\d{17}003\.deltacommit", "/R.deltacommit", name) for name in kept}
-    return {re.sub(r"(\d{17})_\d{17}\.savepoint", r"\1.savepoint", name) for name in kept}
-
-
-def files(base: Path) -> set[str]:
-    return {path.relative_to(base).as_posix() for path in base.rglob("*") if path.is_file()}
 
 
 def restore_both(s3: S3, tell: Tell, folder: Path, version: str, name: str, engine: str) -> None:

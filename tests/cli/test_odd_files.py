@@ -13,7 +13,7 @@ from hudictl.ops.savepoint.plan import SavepointOptions
 from tests import support
 from tests.cli.conftest import Unpack
 from tests.cli.every_command import Command, answer, changes, looks
-from tests.cli.test_help import COMMANDS
+from tests.cli.help_support import COMMANDS
 from tests.helpers import OWN, Copy, savepoint
 
 Kind = Callable[[Path, Path], None]

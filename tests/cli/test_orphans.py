@@ -6,7 +6,7 @@ from pathlib import Path
 from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, tree
-from tests.state.orphans.test_find import LONG_AGO, between_commits, listed, orphan, stray
+from tests.state.orphans.find_support import LONG_AGO, between_commits, listed, orphan, stray
 
 LOCAL = ("--engine", "local")
 

@@ -9,7 +9,7 @@ from hudictl.ops.metadata import keep as module
 from hudictl.table.operations import read_operation
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, put
-from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.execute_support import newest
 
 LOCAL = ("--engine", "local")
 NAME = "cow_record_index"

@@ -9,9 +9,9 @@ from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.crash import reader
 from tests.helpers import Copy, alone, drop, put, rollback_plan, savepoint, tree
-from tests.ops.rollback.test_beside import complete
-from tests.ops.rollback.test_execute import died, newest, own_files
-from tests.ops.undo.test_untouched import arm
+from tests.ops.rollback.beside_support import complete
+from tests.ops.rollback.execute_support import died, newest, own_files
+from tests.ops.undo.untouched_support import arm
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

@@ -13,7 +13,7 @@ from hudictl.ops.undo.phases import Phase
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, FailDeletion, put, savepoint, tree
-from tests.ops.rollback.test_execute import died, newest, own_files
+from tests.ops.rollback.execute_support import died, newest, own_files
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"

@@ -2,7 +2,7 @@
 
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import alone, savepoint
-from tests.state.timeline.test_dropped import groups, replaced
+from tests.state.timeline.dropped_support import groups, replaced
 
 
 def test_a_savepoint_that_the_next_clean_breaks(tell: Tell, unpack: Unpack) -> None:

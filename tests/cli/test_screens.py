@@ -22,7 +22,7 @@ import pytest
 from hudictl.cli.main import run
 from hudictl.table import operations
 from tests import support
-from tests.cli.test_terminal import LOCAL, ROOT
+from tests.cli.terminal_support import LOCAL, ROOT
 from tests.helpers import Copy, drop
 
 SCREENS = Path(__file__).parent / "screens"

@@ -11,7 +11,7 @@ import pytest
 
 from hudictl.cli.streams import Terminal, say
 from tests.cli.conftest import Unpack
-from tests.cli.test_terminal import LOCAL, PATIENCE_S, ROOT, ended, spawn
+from tests.cli.terminal_support import LOCAL, PATIENCE_S, ROOT, ended, spawn
 from tests.helpers import OWN, Copy, put, tree
 
 FULL = Path("/dev/full")

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pexpect
 import psutil
@@ -16,42 +15,14 @@ from hudictl.cli.main import run
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Unpack
+from tests.cli.terminal_support import LOCAL, PATIENCE_S, ROOT, ended, spawn
 from tests.helpers import Copy, plan, required, tree
-
-ROOT = Path(__file__).parents[2]
-LOCAL = ("--engine", "local")
-# Nothing waits for it but a test that fails: a busy host takes its time.
-PATIENCE_S = 300
 
 
 @pytest.fixture(autouse=True)
 def _wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processes take their time."""
     monkeypatch.undo()
-
-
-def spawn(*arguments: object) -> "pexpect.spawn[str]":
-    """A command on a terminal of its own, wide enough for each line to be one."""
-    command = ["-m", "hudictl", *(str(argument) for argument in arguments)]
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400"}
-    return pexpect.spawn(
-        sys.executable,
-        command,
-        cwd=ROOT,
-        env=environment,
-        encoding="utf-8",
-        timeout=PATIENCE_S,
-        preexec_fn=support.interruptible,
-    )
-
-
-def ended(child: "pexpect.spawn[str]") -> tuple[int, str]:
-    """Its exit code, and the last thing that it said."""
-    child.expect(pexpect.EOF)
-    child.close()
-    lines = child.before.strip().splitlines()
-    assert "Traceback" not in child.before
-    return child.exitstatus, lines[-1] if lines else ""
 
 
 def asked(child: "pexpect.spawn[str]", question: str) -> None:

@@ -1,7 +1,6 @@
 """The contract on a standalone cluster, whose executors have no hudictl installed and nothing that it depends on."""
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -17,6 +16,7 @@ from hudictl.engine.spark import SparkEngine
 from hudictl.storage import open_storage
 from hudictl.storage.local import LocalStorage
 from tests.cluster.conftest import EXECUTORS
+from tests.cluster.engine_support import kill_executor
 from tests.engine import contract
 from tests.engine.contract import EngineContract, leave_mark
 
@@ -28,13 +28,6 @@ def look_around(_: int) -> tuple[str, list[str], str]:
     import hudictl
 
     return os.getcwd(), [name for name in PACKAGES if find_spec(name)], str(hudictl.__file__)
-
-
-def kill_executor() -> None:
-    """This process is a child of PySpark's daemon, and that of the executor."""
-    executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
-    os.kill(executor, signal.SIGKILL)
-    signal.pause()
 
 
 def square_or_kill(number: int, mark: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cli.conftest import Tell, Unpack, _plain, indexed, tell
-from tests.cluster.test_restore import on_cluster
+from tests.cluster.restore_support import on_cluster
 from tests.helpers import drop
 from tests.metadata_edits import newest_log
 

@@ -10,8 +10,8 @@ from hudictl import workers
 from hudictl.workers import CheckedPiece, PieceTask, check_log
 from tests.cli.conftest import Tell, Unpack, _plain, tell, unpack
 from tests.cluster.conftest import travelling_whole
-from tests.cluster.test_engine import kill_executor
-from tests.cluster.test_restore import on_cluster
+from tests.cluster.engine_support import kill_executor
+from tests.cluster.restore_support import on_cluster
 from tests.engine.contract import leave_mark
 
 __all__ = ["_plain", "tell", "unpack"]

@@ -17,12 +17,13 @@ from hudictl.storage import Storage
 from hudictl.workers import BlockFile, BlockTask
 from tests import support
 from tests.cli.conftest import Tell, Unpack, _plain, no_waiting, tell, unpack
-from tests.cluster.conftest import EXECUTORS, travelling_whole
-from tests.cluster.test_engine import kill_executor
+from tests.cluster.conftest import travelling_whole
+from tests.cluster.engine_support import kill_executor
+from tests.cluster.restore_support import executors_list, on_cluster
 from tests.engine.contract import leave_mark
 from tests.helpers import Copy, plan, tree
 
-__all__ = ["_plain", "no_waiting", "tell", "unpack"]
+__all__ = ["_plain", "executors_list", "no_waiting", "tell", "unpack"]
 
 ROOT = Path(__file__).parents[2]
 LOCAL_CLUSTER = "local-cluster[2,1,512]"
@@ -52,30 +53,10 @@ def die(storage: Storage, files: Names) -> list[tuple[str, str]]:
     os._exit(3)
 
 
-@pytest.fixture(autouse=True)
-def executors_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small as the tables are: the executors list, decode, decide and list again, not this process. What they cannot
-    decode without fastavro, this process does."""
-    monkeypatch.setattr("hudictl.table.files.sweep._ENOUGH_FILES", 0)
-    monkeypatch.setattr("hudictl.table.files.written._ENOUGH_BYTES", 0)
-    monkeypatch.setattr("hudictl.table.files.saved._ENOUGH_BYTES", 0)
-    monkeypatch.setattr("hudictl.table.metadata.listing._ENOUGH_BYTES", -1)
-
-
 @pytest.fixture
 def travelling() -> Iterator[None]:
     with travelling_whole(delete_and_kill, kill_executor, leave_mark):
         yield
-
-
-def on_cluster(master: str, python: str) -> list[str]:
-    conf = {**EXECUTORS, "spark.pyspark.python": python}
-    return [
-        "--master",
-        master,
-        "--shared-filesystem",
-        *(word for pair in conf.items() for word in ("--conf", "=".join(pair))),
-    ]
 
 
 def data(copy: Copy) -> dict[str, str]:

@@ -13,7 +13,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
-from tests.crash import reader, test_restore, test_rollback
+from tests.crash import reader, restore_support, rollback_support
 from tests.crash.inject import Crash, copy, dying
 
 pytestmark = pytest.mark.crash
@@ -76,22 +76,22 @@ def _made(version: str, folder: Path) -> tuple[Path, str, str]:
 @VERSIONS
 def test_a_restore_dies_anywhere(version: str, tmp_path: Path) -> None:
     base, resize, target = _made(version, tmp_path)
-    _die_everywhere(base, resize, partial(_restore, target), test_restore._state)
+    _die_everywhere(base, resize, partial(_restore, target), restore_support._state)
 
 
 @SHORT
 @VERSIONS
 def test_a_rollback_dies_anywhere(version: str, tmp_path: Path) -> None:
     base, resize, _ = _made(version, tmp_path)
-    newest = test_rollback._newest(base)
+    newest = rollback_support._newest(base)
     assert re.fullmatch(r"\d{17}", newest)
-    test_rollback._roll_back(base, newest, test_rollback.OPTIONS)
-    _die_everywhere(base, resize, partial(_roll_back, resize), test_rollback._state)
+    rollback_support._roll_back(base, newest, rollback_support.OPTIONS)
+    _die_everywhere(base, resize, partial(_roll_back, resize), rollback_support._state)
 
 
 def _restore(target: str, base: Path) -> None:
-    test_restore._restore(base, target, OPTIONS)
+    restore_support._restore(base, target, OPTIONS)
 
 
 def _roll_back(resize: str, base: Path) -> None:
-    test_rollback._roll_back(base, resize, RollbackOptions(settle_s=0.0))
+    rollback_support._roll_back(base, resize, RollbackOptions(settle_s=0.0))

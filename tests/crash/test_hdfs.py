@@ -16,7 +16,7 @@ from hudictl.storage.webhdfs import WebHdfs
 from hudictl.table.table import open_table
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
-from tests.crash.test_restore import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state
+from tests.crash.restore_support import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state
 from tests.helpers import attempt, session
 from tests.storage.name_node import LOST, NameNode, Request, serving
 

@@ -18,10 +18,10 @@ from hudictl.table.properties import update_properties
 from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
-from tests.crash import reader, test_restore, test_rollback
+from tests.crash import reader, restore_support, rollback_support
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import assert_nothing_left, assert_right_if_listed, content, end_leftovers
-from tests.crash.test_metadata_kept import WAYS, _compacted, _end_restore, _way, store
+from tests.crash.metadata_kept_support import WAYS, _compacted, _end_restore, _way, store
 from tests.helpers import At, in_the_middle, put, session
 
 __all__ = ["store"]
@@ -87,7 +87,7 @@ def _pending(base: Path) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _assert_ended(case: test_restore.Case, base: Path, point: object) -> None:
+def _assert_ended(case: restore_support.Case, base: Path, point: object) -> None:
     """The metadata table is the one that was to be kept, as it was to be; or none is there."""
     wanted, found = content(case.base.parents[1] / "done"), content(base)
     assert found == wanted or (found.partitions, found.building, found.files) == ("", "", ()), point
@@ -96,16 +96,16 @@ def _assert_ended(case: test_restore.Case, base: Path, point: object) -> None:
     assert reader.snapshot(base).digest == reader.as_of(base, case.target).digest
 
 
-def _died(case: test_restore.Case, folder: Path, at: int) -> tuple[Path, bool]:
+def _died(case: restore_support.Case, folder: Path, at: int) -> tuple[Path, bool]:
     """A table on which the restore has died; and whether it knows which metadata table it keeps."""
     base = copy(case.base, folder)
     with dying(at), pytest.raises(Crash):
-        test_restore._restore(base, case.target, case.options)
+        restore_support._restore(base, case.target, case.options)
     restore = _pending(base)
     return base, restore is not None and read_kept(open_table(str(base)), restore) is not None
 
 
-def _points(case: test_restore.Case, folder: Path, every: int) -> Iterator[tuple[int, Path]]:
+def _points(case: restore_support.Case, folder: Path, every: int) -> Iterator[tuple[int, Path]]:
     """Where it dies while it keeps one."""
     for at in range(0, case.mutations, every):
         base, keeps = _died(case, folder / f"crash-{at}", at)
@@ -150,7 +150,7 @@ def _dies_again(version: str, kind: str, first: int, every: int, folder: Path) -
         _reruns_die(case, died, folder / f"at-{at}", every)
 
 
-def _reruns_die(case: test_restore.Case, died: Path, folder: Path, every: int) -> None:
+def _reruns_die(case: restore_support.Case, died: Path, folder: Path, every: int) -> None:
     folder.mkdir(exist_ok=True)
     trial = copy(died, folder / "trial")
     with dying(None) as system:
@@ -241,7 +241,7 @@ def test_one_that_comes_at_the_last_moment_stops_the_restore(
     with monkeypatch.context() as patch:
         in_the_middle(patch, "hudictl.ops.restore.execute._clear_up", lambda: _beside(stopped, case.base))
         with pytest.raises(Conflict, match="has built a new metadata table") as caught:
-            test_restore._restore(stopped, case.target, case.options)
+            restore_support._restore(stopped, case.target, case.options)
     assert (caught.value.exit_code, _pending(stopped) is not None) == (12, True)
     assert_right_if_listed(stopped)
     _reruns_die(case, stopped, tmp_path, 5)
@@ -276,18 +276,18 @@ def test_one_that_begins_while_a_restore_works_stops_it(version: str, step: str,
 def test_one_that_begins_while_a_rollback_works_stops_it(version: str, step: str, store: str, tmp_path: Path) -> None:
     base = support.unpack(version, "mor_part" if version != "v6" else "cow_part", tmp_path)
     whole = copy(base, tmp_path / "whole")
-    target = _compacted(base) if version != "v6" else test_rollback._newest(base)
+    target = _compacted(base) if version != "v6" else rollback_support._newest(base)
     done = copy(base, tmp_path / "done")
-    test_rollback._roll_back(done, target, test_rollback.OPTIONS)
+    rollback_support._roll_back(done, target, rollback_support.OPTIONS)
     for kind in ("begun", *COMPLETE):
         died = copy(base, tmp_path / kind)
         table = open_table(str(died))
-        plan = plan_rollback(session(table), target, test_rollback.OPTIONS)
+        plan = plan_rollback(session(table), target, rollback_support.OPTIONS)
         comes = _begin if kind == "begun" else lambda path, kind=kind: COMPLETE[kind](path, whole)
         with pytest.raises(Conflict, match="is building a new metadata table") as caught:
             execute_rollback(session(table, At(step, lambda died=died, comes=comes: comes(died))), plan)
         assert caught.value.exit_code == 12
-        test_rollback._resume(died, target, test_rollback.OPTIONS)
+        rollback_support._resume(died, target, rollback_support.OPTIONS)
         end_leftovers(died)
         wanted, found = content(done), content(died)
         assert found == wanted or (found.partitions, found.building, found.files) == ("", "", ()), kind

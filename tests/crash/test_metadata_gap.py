@@ -17,7 +17,7 @@ from hudictl.table.properties import read_properties
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, only_listed, session, unlisted
-from tests.state.orphans.test_find import between, rolled_back
+from tests.state.orphans.find_support import between, rolled_back
 
 pytestmark = pytest.mark.crash
 

@@ -2,128 +2,43 @@
 file system: while readers use it, it is right; and in the end it is the same as without the crash."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
-from hudictl.ops.restore.execute import execute_restore
-from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.restore.planning import plan_restore
-from hudictl.state.metadata.undo import MetadataPlan, Mode
-from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.listing import merged_slices
-from hudictl.table.metadata.place import open_metadata_table
-from hudictl.table.table import Table, open_table
-from hudictl.table.timeline.active import load_timeline
+from hudictl.table.table import open_table
 from tests import support
-from tests.crash import reader, test_restore, test_rollback, test_withdraw
+from tests.crash import reader, restore_support, rollback_support, withdraw_support
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import Content, assert_nothing_left, assert_right_if_listed, content, end_leftovers
-from tests.helpers import Copy, drop, rollback_of, session, step_of
-from tests.state.orphans.test_find import listed, orphan
+from tests.crash.metadata_kept_support import WAYS, Base, _compacted, _end_restore, _way, store
+from tests.helpers import Copy, rollback_of, session, step_of
+from tests.state.orphans.find_support import listed, orphan
+
+__all__ = ["store"]
 
 pytestmark = pytest.mark.crash
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 HOW_MANY = pytest.mark.parametrize("every", [1, 5], ids=["all", "some"])
-Base = Callable[[Path], object]
-
-
-@pytest.fixture(params=["moves", "store"], autouse=True)
-def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether the storage renames a folder in one step; an object store cannot."""
-    if request.param == "store":
-        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
-    return str(request.param)
-
-
-def _metadata(base: Path) -> Table:
-    found = open_metadata_table(open_table(str(base)))
-    assert found is not None
-    return found
 
 
 # A restore
 
 
-def _old_slice_gone(partition: str, base: Path) -> None:
-    """As a cleaner of the metadata table leaves it: readers do not use what is gone."""
-    used = {file.data.name for files in merged_slices(_metadata(base), partition) for file in files}
-    for path in (base / ".hoodie/metadata" / partition).iterdir():
-        if parse_data_file(path.name) is not None and path.name not in used:
-            drop(path)
-
-
-def _first_slice_gone(partition: str, base: Path) -> None:
-    """What the file groups began with is gone."""
-    folder = base / ".hoodie/metadata" / partition
-    for path in [*folder.glob("[!.]*.hfile"), *folder.glob(".[!.]*.log.1_0-0-0")]:
-        drop(path)
-
-
-@dataclass(frozen=True)
-class Way:
-    """What becomes of the metadata table in a restore: how the table must be for that, and what is lost of it."""
-
-    mode: Mode
-    prepare: Base = lambda base: None
-    lost: frozenset[str] = frozenset()
-    options: RestoreOptions = test_restore.OPTIONS
-
-
-WAYS = {
-    "back": Way(Mode.UNDO),
-    "forward": Way(Mode.FORWARD, partial(_old_slice_gone, "files"), frozenset({"partition_stats"})),
-    "lossy": Way(Mode.UNDO, partial(_first_slice_gone, "record_index"), frozenset({"record_index"})),
-    "without_column_stats": Way(
-        Mode.UNDO, partial(_old_slice_gone, "column_stats"), frozenset({"column_stats", "partition_stats"})
-    ),
-    "deleted": Way(Mode.DELETE, options=test_restore.DELETING),
-}
-
-
-def _way(version: str, name: str, way: Way, folder: Path) -> test_restore.Case:
-    case = test_restore._case(version, name, 0, folder, way.options, way.prepare)
-    before = open_table(str(case.base)).metadata_partitions
-    plan = _planned(case)
-    kept = set(before) - way.lost if way.mode is not Mode.DELETE else set()
-    assert (plan.mode, plan.kept, open_table(str(folder / "done")).metadata_partitions) == (
-        way.mode,
-        kept,
-        tuple(sorted(kept)),
-    )
-    return case
-
-
-def _planned(case: test_restore.Case) -> MetadataPlan:
-    return plan_restore(session(open_table(str(case.base))), case.target, case.options).undo.metadata_table
-
-
-def _end_restore(case: test_restore.Case, base: Path) -> None:
-    """As the same command if nothing has begun, else as `resume`, which does not know the options."""
-    plan = plan_restore(session(open_table(str(base))), case.target, test_restore.OPTIONS)
-    if plan.resumes:
-        execute_restore(session(open_table(str(base))), plan)
-    else:
-        test_restore._restore(base, case.target, case.options)
-    end_leftovers(base)
-
-
-def _restores_everywhere(case: test_restore.Case, folder: Path, every: int) -> None:
+def _restores_everywhere(case: restore_support.Case, folder: Path, every: int) -> None:
     wanted = content(folder / "done")
     assert_nothing_left(folder / "done")
     for at, torn in _points(case.mutations, every):
         base = copy(case.base, folder / f"crash-{at}-{torn}")
         with dying(at, torn), pytest.raises(Crash):
-            test_restore._restore(base, case.target, case.options)
-        test_restore._check_promise(case, base)
+            restore_support._restore(base, case.target, case.options)
+        restore_support._check_promise(case, base)
         _end_restore(case, base)
-        assert test_restore._state(base) == case.after, (at, torn)
+        assert restore_support._state(base) == case.after, (at, torn)
         assert reader.snapshot(base).digest == reader.as_of(base, case.target).digest
         _assert_as(wanted, base, (at, torn))
 
@@ -174,22 +89,11 @@ def test_a_restore_that_dies_at_every_mutation_keeps_the_same_of_the_metadata_ta
 # A rollback
 
 
-def _compacted(base: Path) -> str:
-    """The newest instant, after rollbacks of later ones, that a compaction of the metadata table has taken up."""
-    (compaction,) = load_timeline(_metadata(base)).having("commit")
-    while True:
-        newest = test_rollback._newest(base)
-        own = load_timeline(_metadata(base)).find(newest, "deltacommit")
-        if own is not None and (own.completion_time or newest) <= (compaction.completion_time or compaction.time):
-            return newest
-        test_rollback._roll_back(base, newest, test_rollback.OPTIONS)
-
-
 ROLLBACKS: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "completed": ("cow_part", test_rollback._newest),
-    "blocks": ("mor_failed_direct", test_rollback._newest),
+    "completed": ("cow_part", rollback_support._newest),
+    "blocks": ("mor_failed_direct", rollback_support._newest),
     "compacted": ("mor_part", _compacted),
-    "record_index": ("cow_record_index", test_rollback._newest),
+    "record_index": ("cow_record_index", rollback_support._newest),
 }
 IN_PLACE = {(version, kind) for version in ("v8", "v9") for kind in ("completed", "blocks", "record_index")}
 
@@ -197,7 +101,7 @@ IN_PLACE = {(version, kind) for version in ("v8", "v9") for kind in ("completed"
 def _rolls_back_everywhere(version: str, kind: str, every: int, folder: Path) -> None:
     name, find = ROLLBACKS[kind]
     base = support.unpack(version, name, folder)
-    case = test_rollback._case(base, find(base))
+    case = rollback_support._case(base, find(base))
     step = step_of(rollback_of(Copy(version, name, base), case.target))
     assert (step != "set aside") is ((version, kind) in IN_PLACE)
     wanted = content(base.parent / "done")
@@ -207,7 +111,7 @@ def _rolls_back_everywhere(version: str, kind: str, every: int, folder: Path) ->
         end_leftovers(done)
         _assert_as(wanted, done, done.name)
 
-    test_rollback._crash_everywhere(case, every, ended=ended)
+    rollback_support._crash_everywhere(case, every, ended=ended)
 
 
 @pytest.mark.short("v6-completed-store", "v6-blocks-moves", "v9-compacted-moves", "v9-compacted-store")
@@ -294,13 +198,13 @@ def test_a_deletion_of_orphans_that_dies_keeps_the_listing(
 def test_a_withdrawal_that_dies_puts_the_metadata_table_back(
     version: str, name: str, every: int, store: str, tmp_path: Path
 ) -> None:
-    base = test_withdraw.begun(version, name, tmp_path)
+    base = withdraw_support.begun(version, name, tmp_path)
     assert content(base).listing is None
     fresh = support.unpack(version, name, tmp_path / "fresh")
     rows = reader.snapshot(fresh)
 
     def withdraw(died: Path) -> None:
-        test_withdraw.withdraw(died)
+        withdraw_support.withdraw(died)
         end_leftovers(died)
 
     def check(died: Path) -> None:

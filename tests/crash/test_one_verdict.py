@@ -11,7 +11,7 @@ from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Tell, _plain, no_waiting, tell
-from tests.cli.test_one_verdict import LOCAL, Remedies, assert_agreed, by_show, end
+from tests.cli.one_verdict_support import LOCAL, Remedies, assert_agreed, by_show, end
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import alone
 

@@ -15,7 +15,7 @@ from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import assert_right_if_listed
 from tests.helpers import Copy, session
-from tests.state.orphans.test_find import listed, orphan
+from tests.state.orphans.find_support import listed, orphan
 
 pytestmark = pytest.mark.crash
 

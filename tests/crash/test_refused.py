@@ -10,7 +10,7 @@ import pytest
 from hudictl.storage import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from tests import support
-from tests.crash import test_restore, test_rollback
+from tests.crash import restore_support, rollback_support
 from tests.crash.inject import copy, dying
 from tests.crash.kept import assert_right_if_listed
 from tests.helpers import attempt
@@ -65,12 +65,12 @@ def _without_metadata_table(state: frozenset[str]) -> frozenset[str]:
 @VERSIONS
 @pytest.mark.parametrize(("name", "number"), [("mor_savepoints", 1), ("cow_part", 1)])
 def test_in_a_restore(version: str, name: str, number: int, tmp_path: Path) -> None:
-    case = test_restore._case(version, name, number, tmp_path)
+    case = restore_support._case(version, name, number, tmp_path)
 
     def run(base: Path) -> None:
-        test_restore._restore(base, case.target, case.options)
+        restore_support._restore(base, case.target, case.options)
 
-    refused_everywhere(case.base, run, test_restore._state, case.after)
+    refused_everywhere(case.base, run, restore_support._state, case.after)
 
 
 @pytest.mark.short("v6-mor_part", "v9-cow_record_index")
@@ -78,9 +78,9 @@ def test_in_a_restore(version: str, name: str, number: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["mor_part", "cow_record_index", "mor_failed_direct"])
 def test_in_a_rollback(version: str, name: str, tmp_path: Path) -> None:
     base = support.unpack(version, name, tmp_path)
-    case = test_rollback._case(base, test_rollback._newest(base))
+    case = rollback_support._case(base, rollback_support._newest(base))
 
     def run(table: Path) -> None:
-        test_rollback._roll_back(table, case.target, case.options)
+        rollback_support._roll_back(table, case.target, case.options)
 
-    refused_everywhere(base, run, test_rollback._state, case.after)
+    refused_everywhere(base, run, rollback_support._state, case.after)

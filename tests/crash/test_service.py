@@ -16,8 +16,9 @@ from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, session
-from tests.ops.clean_up.test_service import LATER, broken_clean, indexing, left
-from tests.ops.rollback.test_harmful_clean import harmful
+from tests.ops.clean_up.service_support import broken_clean, indexing, left
+from tests.ops.rollback.harmful_clean_support import harmful
+from tests.state.orphans.find_support import LATER
 
 pytestmark = pytest.mark.crash
 

@@ -22,7 +22,7 @@ from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import ENGINE, assert_right_if_listed, without_own_times
 from tests.helpers import Copy, assert_listed, put, session, walk
-from tests.ops.rollback.test_together import OPTIONS, clean
+from tests.ops.rollback.together_support import OPTIONS, clean
 
 pytestmark = pytest.mark.crash
 

@@ -15,7 +15,7 @@ from hudictl.formats.delete_records import DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import Block
 from tests import support
 from tests.formats import real_files
-from tests.formats.test_log_blocks import blocks_of, reader
+from tests.formats.log_blocks_support import blocks_of, reader
 
 JAVA = {
     "java.lang.Boolean": "BooleanWrapper",

@@ -1,8 +1,7 @@
 """Log blocks: the real files' headers, the written bytes, and every kind of damage."""
 
 import struct
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -12,44 +11,11 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import log_blocks as fmt
 from hudictl.formats.log_blocks import Block, encode_block, encode_rollback_block, read_blocks, read_blocks_reverse
 from tests.formats import real_files
+from tests.formats.log_blocks_support import TARGET, blocks_of, is_log, reader, several
 
-TARGET = "20250126040826878"
 TYPES = [kind for kind in fmt.BLOCK_TYPES if kind != fmt.CORRUPT]
 HEADERS = st.dictionaries(st.sampled_from(fmt.HEADER_KEYS), st.text(max_size=30), max_size=5)
 BLOCKS = st.lists(st.tuples(st.sampled_from(TYPES), HEADERS, st.binary(max_size=60)), min_size=1, max_size=4)
-
-
-def reader(body: bytes) -> Callable[[int, int], bytes]:
-    return lambda offset, length: body[offset : offset + length]
-
-
-def blocks_of(body: bytes) -> list[Block]:
-    return list(read_blocks(reader(body), len(body)))
-
-
-def is_log(path: str) -> bool:
-    return ".log." in path and "/.temp/" not in path
-
-
-@cache
-def smallest(version: str, name: str, suffix: str = "") -> bytes:
-    """The smallest real log file of a table."""
-    found = real_files.files(version, name)
-    return min((body for path, body in found.items() if is_log(path) and path.endswith(suffix)), key=len)
-
-
-@cache
-def several() -> tuple[bytes, tuple[int, ...]]:
-    """A log of four real blocks and a rollback block (a log is a plain concatenation), and where each ends."""
-    parts = [
-        smallest("v6", "mor_part"),
-        smallest("v6", "cow_cdc"),
-        encode_rollback_block(TARGET, TARGET),
-        smallest("v9", "mor_part"),
-        smallest("v8", "mor_part"),
-    ]
-    ends = tuple(sum(map(len, parts[: count + 1])) for count in range(len(parts)))
-    return b"".join(parts), ends
 
 
 def own_decode(body: bytes) -> Iterator[tuple[int, dict[int, bytes], bytes]]:

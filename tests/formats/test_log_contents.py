@@ -23,7 +23,7 @@ from hudictl.formats import log_contents
 from hudictl.formats.delete_records import DeleteRecord, OrderingValue, decode_delete_list, encode_delete_list
 from hudictl.formats.log_blocks import Block, encode_block
 from tests.formats import real_files
-from tests.formats.test_log_blocks import blocks_of, is_log, reader
+from tests.formats.log_blocks_support import blocks_of, is_log, reader
 
 SCHEMA = json.dumps(
     {

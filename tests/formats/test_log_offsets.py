@@ -7,7 +7,7 @@ import pytest
 from hudictl.errors import Unsupported
 from hudictl.formats import log_blocks as fmt
 from hudictl.formats.log_blocks import read_blocks
-from tests.formats.test_log_blocks import blocks_of, reader, several
+from tests.formats.log_blocks_support import blocks_of, reader, several
 
 
 def test_offsets_are_those_of_the_blocks() -> None:

@@ -10,7 +10,7 @@ from hudictl.formats import avro, restore, rollback
 from hudictl.formats.restore import StoredRestorePlan
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition
 from tests.formats import generic, real_files
-from tests.formats.test_rollback import INFOS, METADATA, TEXT
+from tests.formats.rollback_support import INFOS, METADATA, TEXT
 
 REAL = [*real_files.matching(real_files.ending(".restore.requested"))]
 

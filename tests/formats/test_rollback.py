@@ -17,23 +17,13 @@ from hudictl.formats.rollback import (
     StoredRollbackPlan,
 )
 from tests.formats import generic, real_files
+from tests.formats.rollback_support import INFOS, METADATA, NAMES, SIZES, TEXT
 
 REAL = [*real_files.matching(real_files.ending(".rollback.requested"))]
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
-SIZES = st.dictionaries(TEXT, st.integers(0, 2**63 - 1), max_size=3)
-INFOS = st.builds(InstantInfo, TEXT, TEXT)
-NAMES = st.lists(TEXT, max_size=3).map(tuple)
 PLANS = st.builds(
     StoredRollbackPlan,
     INFOS,
     st.lists(st.builds(RollbackRequest, TEXT, NAMES, TEXT, TEXT, SIZES), max_size=4).map(tuple),
-)
-METADATA = st.builds(
-    RollbackMetadata,
-    TEXT,
-    st.integers(0, 2**63 - 1),
-    INFOS,
-    st.dictionaries(TEXT, st.builds(RollbackPartition, NAMES, SIZES, SIZES), max_size=3),
 )
 
 

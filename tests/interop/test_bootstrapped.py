@@ -14,9 +14,9 @@ from tests import support
 from tests.helpers import HUDIS_OWN, tree
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
+from tests.interop.log_records_support import assert_as_queried
 from tests.interop.make_bootstrapped import OPTIONS, bootstrap, rows, upserts
 from tests.interop.scenarios import NO_METADATA
-from tests.interop.test_log_records import assert_as_queried
 
 pytestmark = pytest.mark.hudi
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.reports.health.check import check_table
 from hudictl.reports.health.indexes import record_index_groups
 from hudictl.table.settings import (
     RECORD_INDEX_BYTES,
@@ -15,19 +14,14 @@ from hudictl.table.settings import (
     RECORD_INDEX_MOST,
     Settings,
 )
-from hudictl.table.table import open_table
 from tests import support
-from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge, JudgeError
 from tests.walks.shape import NO_STATISTICS, STATISTICS
 
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
-
-
-def slugs(base: Path) -> list[str]:
-    return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings]
 
 
 @pytest.mark.short("v9")

@@ -9,11 +9,11 @@ import pytest
 from tests import support
 from tests.helpers import tree
 from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge
 from tests.interop.make_downgraded import AS_VERSION_6, convert
 from tests.interop.make_overlaps import BY_HAND, COMPACT, rows
 from tests.interop.scenarios import NO_METADATA, digest
-from tests.interop.test_check import slugs
 
 pytestmark = pytest.mark.hudi
 

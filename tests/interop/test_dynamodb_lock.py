@@ -28,7 +28,7 @@ from tests.dynamodb import KEY, Dynamo, make_dynamo
 from tests.interop import product
 from tests.interop.dynamo import ENVIRONMENT, Contender, aws_jars, contender
 from tests.interop.judge import BUNDLE, RELEASES, Judge, prepare, start
-from tests.interop.test_locks import WRITER, completed, waits
+from tests.interop.locks_support import WRITER, completed, waits
 from tests.s3 import S3
 
 pytestmark = pytest.mark.hudi

@@ -8,9 +8,9 @@ import pytest
 
 from tests import support
 from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge
 from tests.interop.make_hashing import OPTIONS, Resized, resized, rows
-from tests.interop.test_check import slugs
 
 pytestmark = pytest.mark.hudi
 

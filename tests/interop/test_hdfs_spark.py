@@ -7,7 +7,7 @@ import pytest
 from hudictl.cli.main import run
 from tests import support
 from tests.cluster.conftest import EXECUTORS, python
-from tests.cluster.test_restore import executors_list
+from tests.cluster.restore_support import executors_list
 from tests.hdfs.cluster import Hdfs
 from tests.interop.hdfs_lake import HdfsLake, hdfs, lake_of, settings
 

@@ -9,12 +9,12 @@ import pytest
 from tests import support
 from tests.helpers import tree
 from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge
 from tests.interop.make_history import ARCHIVED
 from tests.interop.make_overlaps import rows
+from tests.interop.overlaps_support import upsert_all
 from tests.interop.scenarios import NO_METADATA, digest
-from tests.interop.test_check import slugs
-from tests.interop.test_overlaps import upsert_all
 
 pytestmark = pytest.mark.hudi
 

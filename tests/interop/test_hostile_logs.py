@@ -15,7 +15,7 @@ from hudictl.formats import log_blocks as fmt
 from hudictl.formats.log_blocks import MAGIC, Block, encode_block, encode_rollback_block, read_blocks
 from tests import support
 from tests.formats import real_files
-from tests.formats.test_log_blocks import is_log, reader
+from tests.formats.log_blocks_support import is_log, reader
 from tests.interop.judge import Judge
 
 pytestmark = pytest.mark.hudi

@@ -9,15 +9,15 @@ from hudictl.table.table import open_table
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy
 from tests.interop import product
+from tests.interop.indexes_support import SKIP
 from tests.interop.judge import Judge
 from tests.interop.make_indexes import ALONE, RECORD_INDEX, SECONDARY, later
 from tests.interop.scenarios import batch
-from tests.ops.rollback.test_indexes import LATER, holding
+from tests.ops.rollback.indexes_support import LATER, holding
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", ["v8", "v9"])]
 
 Judges = Callable[[str], Judge]
-SKIP = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
 ONE = (("a",),)
 STATS = RECORD_INDEX | {
     "hoodie.metadata.index.column.stats.enable": "true",

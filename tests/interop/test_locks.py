@@ -5,9 +5,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,58 +14,21 @@ from kazoo.client import KazooClient
 
 from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.session import Silent
-from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, ZOOKEEPER_IMPLICIT, Locking
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.config import ZOOKEEPER, ZOOKEEPER_IMPLICIT, Locking
 from hudictl.table.locks.zookeeper import LockNode
 from hudictl.table.settings import read_settings
-from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
+from tests.interop.locks_support import WRITER, Settings, completed, held_by_hudictl, settings, waits, zookeeper
 from tests.interop.zookeeper import ZooKeeper, curator, start_zookeeper
+
+__all__ = ["settings", "zookeeper"]
 
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
-Settings = dict[str, str]
-WRITER = {
-    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.cleaner.policy.failed.writes": "LAZY",
-    "hoodie.write.lock.client.wait_time_ms_between_retry": "200",
-    "hoodie.write.lock.client.num_retries": "300",
-}
 KINDS = ("file_system", "zookeeper")
-
-
-@pytest.fixture(scope="session")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    with start_zookeeper(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
-
-
-@pytest.fixture
-def settings(request: pytest.FixtureRequest, kind: str, version: str, tmp_path: Path) -> Settings:
-    """A lock of its own for each test."""
-    if kind == "file_system":
-        return WRITER | {"hoodie.write.lock.provider": FILE_SYSTEM}
-    server: ZooKeeper = request.getfixturevalue("zookeeper")
-    return WRITER | {
-        "hoodie.write.lock.provider": ZOOKEEPER,
-        "hoodie.write.lock.zookeeper.url": server.hosts,
-        "hoodie.write.lock.zookeeper.base_path": f"/hudi/{tmp_path.name}",
-        "hoodie.write.lock.zookeeper.session_timeout_ms": "4000",
-    }
-
-
-def held_by_hudictl(base: Path, settings: Settings, wait_ms: int = 60_000) -> AbstractContextManager[Hold]:
-    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms))
-
-
-def waits(work: "Future[object]", seconds: float = 2.0) -> bool:
-    """Whether it is still at work after a while."""
-    time.sleep(seconds)
-    return not work.done()
 
 
 @pytest.mark.short("v6-zookeeper", "v9-file_system")
@@ -312,10 +274,6 @@ def test_curator_of_spark_and_hudictl_queue_in_one_order(zookeeper: ZooKeeper, t
             let_go.set()
             assert ours.result(30) == "done"
             assert second.says() == "held"
-
-
-def completed(hudi: Judge, base: Path) -> set[str]:
-    return {entry[0] for entry in hudi.timeline(base) if entry[1] == "commit" and entry[2] == "COMPLETED"}
 
 
 def age(file: Path, seconds: float) -> None:

@@ -25,8 +25,9 @@ from hudictl.formats.log_contents import encode_avro, encode_deletes
 from hudictl.reports.logs.records import RECORD_KEY
 from tests import support
 from tests.interop.judge import RELEASES, Judge
+from tests.interop.log_records_support import assert_as_queried
 from tests.interop.log_samples import BUCKET, PREFIX, Writer, event_time, rows
-from tests.reports.logs.test_records import queried, text
+from tests.reports.logs.records_support import queried
 
 pytestmark = pytest.mark.hudi
 
@@ -35,14 +36,6 @@ ORDERED = (40, 50, 60)
 NO_ORDERING = OrderingValue("IntWrapper", 0)
 # 1.0.2 fails at a later record of a key that was deleted without an ordering value, where it orders by event time.
 FAILS_AT_PLAIN_DELETES = {("v8", "ordering_event"), ("v8", "log_compacted")}
-
-
-def assert_as_queried(hudi: Judge, base: Path) -> int:
-    """Returns how many rows there are."""
-    state = hudi.state(base)
-    found = [[text(row.record.get(column)) for column in state["columns"]] for row in queried(base)]
-    assert sorted(found, key=str) == sorted(state["rows"], key=str)
-    return len(found)
 
 
 @pytest.mark.short(

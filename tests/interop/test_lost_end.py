@@ -10,9 +10,9 @@ from hudictl.ops.restore.plan import RestoreOptions
 from tests import support
 from tests.helpers import Copy, die
 from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge
 from tests.interop.scenarios import MERGE_ON_READ, Row, batch, digest
-from tests.interop.test_check import slugs
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
 

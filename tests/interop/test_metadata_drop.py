@@ -18,12 +18,12 @@ from tests.crash.inject import copy
 from tests.helpers import NEVER, assert_listed, put
 from tests.helpers import drop as delete
 from tests.interop import product
+from tests.interop.indexes_support import SKIP
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.make_indexes import ALONE, RECORD_INDEX
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
-from tests.interop.test_indexes import SKIP
-from tests.interop.test_services import BLOOM, INDEXER, assert_indexes_again
-from tests.state.orphans.test_find import LATER
+from tests.interop.services_support import BLOOM, INDEXER, assert_indexes_again
+from tests.state.orphans.find_support import LATER
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
 

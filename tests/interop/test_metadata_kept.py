@@ -25,9 +25,9 @@ from tests.interop.make_indexed import FOR_EACH_PARTITION, INDEXES
 from tests.interop.make_indexes import EXPRESSION, SECONDARY
 from tests.interop.scenarios import MERGE_ON_READ, Row, batch, digest
 from tests.metadata_edits import append_deletes, append_records, say
-from tests.reports.indexes.test_bloom_filters import entry
-from tests.reports.indexes.test_column_stats import change, newest
-from tests.reports.indexes.test_record_index import entries, some
+from tests.reports.indexes.bloom_filters_support import entry
+from tests.reports.indexes.column_stats_support import change, newest
+from tests.reports.indexes.record_index_support import entries, some
 
 pytestmark = pytest.mark.hudi
 

@@ -27,8 +27,8 @@ from tests import support
 from tests.helpers import session, tree
 from tests.interop import product
 from tests.interop.judge import Judge, start
+from tests.interop.locks_support import WRITER, completed, held_by_hudictl, waits
 from tests.interop.metastore import TIMEOUT_S, Metastore, start_metastore
-from tests.interop.test_locks import WRITER, completed, held_by_hudictl, waits
 
 pytestmark = pytest.mark.hudi
 

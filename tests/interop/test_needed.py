@@ -15,24 +15,13 @@ from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_cleans
 from hudictl.table.timeline.commits import load_commits
 from tests.interop.judge import RELEASES, Judge
+from tests.interop.needed_support import BY_HAND, ONE_COMMIT, keep
 from tests.interop.product import ENGINE
 from tests.interop.scenarios import batch
 
 pytestmark = pytest.mark.hudi
 
-# 0.15.0 archives nothing before the first compaction of a metadata table.
-BY_HAND = {
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.metadata.enable": "false",
-}
 ONE_VERSION = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
-ONE_COMMIT = {"hoodie.cleaner.policy": "KEEP_LATEST_COMMITS", "hoodie.cleaner.commits.retained": "1"}
-
-
-def keep(least: int, most: int) -> dict[str, str]:
-    """An archival's settings; the cleaner must retain less than it."""
-    return {"hoodie.keep.min.commits": str(least), "hoodie.keep.max.commits": str(most), **ONE_COMMIT, **BY_HAND}
 
 
 def upsert(judge: Judge, base: Path, partition: int, ts: int) -> str:

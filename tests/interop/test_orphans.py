@@ -18,8 +18,8 @@ from tests.crash.inject import copy
 from tests.helpers import session
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
+from tests.interop.needed_support import keep
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
-from tests.interop.test_needed import keep
 
 pytestmark = pytest.mark.hudi
 

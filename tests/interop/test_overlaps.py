@@ -9,8 +9,8 @@ from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.make_overlaps import BY_HAND, COMPACT, MOR, ONE_VERSION, rows
-from tests.interop.scenarios import digest
-from tests.interop.test_savepoint import files
+from tests.interop.overlaps_support import upsert_all
+from tests.interop.savepoint_support import files
 
 pytestmark = pytest.mark.hudi
 
@@ -32,13 +32,6 @@ def sample(version: str, name: str, folder: Path) -> tuple[Path, dict[str, str],
 
 def restore(base: Path, target: str, rule: str | None = None) -> int:
     return product.command(base, "restore", target, *(["--rule", rule] if rule else []), idle="0s")
-
-
-def upsert_all(hudi: Judge, base: Path) -> None:
-    """A writer finds every key where it is: none comes twice."""
-    changed = [[row[0], 99, "later", row[3]] for row in hudi.read(base, columns=("id", "ts", "val", "p"))]
-    hudi.upsert(base, changed, options=BY_HAND)
-    assert hudi.both_rows(base) == digest(changed)
 
 
 @pytest.mark.short("v6-cow_writer")

@@ -8,14 +8,13 @@ import pytest
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
+from tests.interop.restore_support import QUICK, partition_columns, upsert_and_read
 from tests.interop.scenarios import SCENARIOS, digest
 
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
 
-# One of each kind on every run; all with the long form.
-QUICK = {"cow_part", "cow_cluster", "mor_part", "mor_pending_compaction"}
 QUICK_SCENARIOS = ["delete_partition", "hive_encoded_mor", "bootstrapped_mdt", "log_compacted"]
 # A restore that Hudi itself refuses is no restore to judge by: these savepoints cannot be made, or are in the way.
 NOT_RESTORABLE = {"cow_cleaned", "cow_savepoints"}
@@ -49,16 +48,6 @@ def check(judge: Judge, base: Path, target: str, expected: dict[str, object]) ->
     upsert_and_read(judge, base, rows)
 
 
-def upsert_and_read(judge: Judge, base: Path, rows: list[list[object]]) -> None:
-    """The table is open to writers: an upsert of seven rows changes just these, by either way of reading."""
-    whole = judge.read(base, columns=("id", "ts", "val", *partition_columns(judge, base)))
-    # The judge writes a column p also where the table is not partitioned by it.
-    changed = [[row[0], 9_999_999, "after the restore", *(row[3:] or ["-"])] for row in whole[:7]]
-    judge.upsert(base, changed)
-    kept = {row[0]: row for row in rows} | {row[0]: row[:3] for row in changed}
-    assert judge.both_rows(base) == digest(kept.values())
-
-
 def restore_file(base: Path) -> Path:
     (file,) = [path for path in base.glob(".hoodie/**/*.restore") if not path.name.startswith(".")]
     return file
@@ -88,11 +77,6 @@ def check_scenario(judge: Judge, name: str, folder: Path) -> None:
     changed = [[row[0], 9_999_999, "after the restore", *row[3:]] for row in rows[:7]]
     judge.upsert(made.path, changed, options=made.options)
     assert judge.both_rows(made.path) == digest((rows_by_id(rows) | rows_by_id(changed)).values())
-
-
-def partition_columns(judge: Judge, base: Path) -> list[str]:
-    """The partition fields of a table; none where it is not partitioned."""
-    return [field for field in judge.properties(base).get("hoodie.table.partition.fields", "").split(",") if field]
 
 
 def rows_by_id(rows: list[list[object]]) -> dict[object, list[object]]:

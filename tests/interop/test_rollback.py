@@ -14,8 +14,8 @@ from tests.helpers import tree
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.killed import assert_listed_alike, data_files, deleted, rollbacks
+from tests.interop.restore_support import upsert_and_read
 from tests.interop.scenarios import digest
-from tests.interop.test_restore import upsert_and_read
 
 pytestmark = pytest.mark.hudi
 

@@ -9,6 +9,7 @@ import pytest
 from tests import support
 from tests.crash.inject import Crash, dying
 from tests.interop import product
+from tests.interop.check_support import slugs
 from tests.interop.judge import Judge, Rows
 from tests.interop.killed import (
     DATA,
@@ -26,7 +27,6 @@ from tests.interop.killed import (
     timeline_files,
 )
 from tests.interop.scenarios import Made, Row, batch, digest
-from tests.interop.test_check import slugs
 
 pytestmark = pytest.mark.hudi
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.formats.savepoint import decode
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
-from tests.interop.test_restore import QUICK
+from tests.interop.restore_support import QUICK
+from tests.interop.savepoint_support import files, savepoint_file
 
 pytestmark = pytest.mark.hudi
 
@@ -40,16 +40,6 @@ def check(judge: Judge, version: str, name: str, instant: str, folder: Path) -> 
     assert read["partitionMetadata"].keys() == files(own, instant).keys()
     judge.delete_savepoint(own, instant)
     assert not [entry for entry in judge.timeline(own) if entry[:2] == [instant, "savepoint"]]
-
-
-def files(base: Path, instant: str) -> dict[str, set[str]]:
-    path = savepoint_file(base, instant)
-    return {partition: set(names) for partition, names in decode(path.read_bytes(), path.name).files.items()}
-
-
-def savepoint_file(base: Path, instant: str) -> Path:
-    (path,) = [path for path in base.glob(f".hoodie/**/{instant}*.savepoint") if ".hoodie/metadata" not in str(path)]
-    return path
 
 
 @pytest.mark.short(

@@ -19,8 +19,9 @@ from tests.helpers import Copy, drop, first_command
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import batch
-from tests.ops.clean_up.test_service import DAMAGES, broken_clean, left
-from tests.ops.rollback.test_harmful_clean import harmful, newest
+from tests.interop.services_support import BLOOM, INDEXER, assert_indexes_again
+from tests.ops.clean_up.service_support import DAMAGES, broken_clean, left
+from tests.ops.rollback.harmful_clean_support import harmful, newest
 
 pytestmark = pytest.mark.hudi
 
@@ -130,30 +131,11 @@ def test_a_clean_that_deletes_what_is_needed(judge: Judges, version: str, tmp_pa
     product.upsert(hudi, copy.path, CLEANS | {"hoodie.clean.automatic": "true"})
 
 
-INDEXER = {
-    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
-    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.cleaner.policy.failed.writes": "LAZY",
-    "hoodie.metadata.index.bloom.filter.enable": "true",
-    "hoodie.metadata.index.async": "true",
-    "hoodie.metadata.index.check.timeout.seconds": "20",
-}
-BLOOM = "BLOOM_FILTERS"
-
-
 def pending_indexing(base: Path) -> Finding:
     (found,) = [
         e for e in check_table(open_table(str(base)), product.ENGINE, 0).findings if e.finding == "pending-indexing"
     ]
     return found
-
-
-def assert_indexes_again(hudi: Judge, base: Path) -> None:
-    """A writer writes, the indexer indexes, and a writer writes with the index."""
-    product.upsert(hudi, base)
-    assert hudi.index(base, "run", hudi.index(base, "schedule", BLOOM, INDEXER), INDEXER)
-    product.upsert(hudi, base)
-    assert "bloom_filters" in open_table(str(base)).metadata_partitions
 
 
 @pytest.mark.full

@@ -14,8 +14,8 @@ from hudictl.table.timeline.archive import archived_after, torn_logs
 from tests.helpers import LONG_AGO
 from tests.interop import product
 from tests.interop.judge import Judge
+from tests.interop.needed_support import BY_HAND, keep
 from tests.interop.scenarios import batch, digest
-from tests.interop.test_needed import BY_HAND, keep
 
 pytestmark = pytest.mark.hudi
 

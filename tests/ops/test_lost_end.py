@@ -13,8 +13,8 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, in_the_middle, restore, roll_back, savepoint, session, tree
-from tests.ops.rollback.test_together import OPTIONS, assert_gone, clean, many
-from tests.state.orphans.test_find import LATER, lose, orphan, stray
+from tests.ops.rollback.together_support import OPTIONS, assert_gone, clean, many
+from tests.state.orphans.find_support import LATER, lose, orphan, stray
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LOST = "newest instants of the timeline seem to be missing"

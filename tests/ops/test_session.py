@@ -26,11 +26,11 @@ from tests.helpers import (
     session,
     take_over,
 )
-from tests.ops.restore.test_leftovers import remnant
-from tests.ops.rollback.test_discard import discard
-from tests.ops.rollback.test_execute import newest
-from tests.ops.undo.test_untouched import arm
-from tests.state.orphans.test_find import between_commits, listed_orphan, orphan
+from tests.ops.restore.leftovers_support import remnant
+from tests.ops.rollback.discard_support import discard
+from tests.ops.rollback.execute_support import newest
+from tests.ops.undo.untouched_support import arm
+from tests.state.orphans.find_support import between_commits, listed_orphan, orphan
 
 EXECUTE = "hudictl.ops.{}.execute.{}"
 ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)

@@ -10,7 +10,7 @@ from hudictl.render.json import envelope
 from hudictl.render.plans import rollback_lines
 from tests import records, support
 from tests.helpers import Copy, drop, required, rollback_of
-from tests.ops.rollback.test_execute import died, newest
+from tests.ops.rollback.execute_support import died, newest
 
 LATER = "20261121040000000"
 

@@ -16,6 +16,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, only_listed, put
 from tests.metadata_edits import say
+from tests.reports.metadata_table_support import some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER = "20261121040000000"
@@ -27,11 +28,6 @@ def differences(copy: Copy) -> list[Difference]:
 
 def kinds(copy: Copy) -> list[tuple[str, str, str | None]]:
     return [(entry.difference, entry.partition, entry.name) for entry in differences(copy)]
-
-
-def some(copy: Copy, partition: str = "part-1") -> str:
-    """The first base file of a partition."""
-    return min(path.name for path in (copy.path / partition).glob("*.parquet"))
 
 
 def first_log(copy: Copy) -> Path:

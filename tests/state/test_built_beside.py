@@ -11,9 +11,9 @@ from hudictl.state.metadata.undo import Mode
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, metadata_timeline, put, restore, roll_back, rollback_of
-from tests.ops.restore.test_metadata_table import TO_INSTANT
+from tests.ops.restore.metadata_table_support import TO_INSTANT
 from tests.records import archive
-from tests.state.metadata.test_undo import first_logs, planned
+from tests.state.metadata.undo_support import first_logs, planned
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 NEW = pytest.mark.parametrize("version", ["v8", "v9"])

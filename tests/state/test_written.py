@@ -15,7 +15,7 @@ from hudictl.table.table import open_table
 from hudictl.table.timeline.commits import LazyCommits, raise_unreadable
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy
-from tests.state.files.test_needed_records import SILENT, at, base, done, made, wrote
+from tests.state.files.needed_records_support import SILENT, at, base, done, made, wrote
 from tests.table.conftest import Small
 from tests.table.conftest import small as small
 

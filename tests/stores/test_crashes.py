@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.test_object_store import die_at_each_step, end_at_each_change, place_of
+from tests.crash.object_store_support import die_at_each_step, end_at_each_change, place_of
 from tests.stores.server import Server
 
 pytestmark = pytest.mark.stores

@@ -8,7 +8,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Tell, _plain, tell
-from tests.cli.test_object_store import bare, files
+from tests.cli.object_store_support import bare, files
 from tests.stores.server import Server
 
 __all__ = ["_plain", "tell"]

@@ -25,7 +25,7 @@ from tests.helpers import (
     take_over,
     tree,
 )
-from tests.state.orphans.test_find import (
+from tests.state.orphans.find_support import (
     LATER,
     between,
     between_commits,

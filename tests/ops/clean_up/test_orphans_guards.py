@@ -25,14 +25,14 @@ from tests.helpers import (
     only_listed,
     put,
     restore,
-    rollback_plan,
     session,
     tree,
     unlisted,
 )
 from tests.metadata_edits import hfile_block, newest_log, write
-from tests.ops.clean_up.test_orphans_second_looks import visible
-from tests.state.orphans.test_find import (
+from tests.ops.clean_up.orphans_guards_support import in_iceberg, locked, of_a_newer_hudi, restored, rolled
+from tests.ops.clean_up.orphans_second_looks_support import visible
+from tests.state.orphans.find_support import (
     LATER,
     between_commits,
     delete,
@@ -48,27 +48,6 @@ VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 
 def planned(copy: Copy, idle_ms: int = 0, metadata: str = "keep") -> OrphanPlan:
     return plan_orphan_deletion(session(copy.table), OrphanOptions(idle_ms, metadata))
-
-
-def in_iceberg(copy: Copy) -> None:
-    update_properties(copy.table.storage, {"hoodie.table.format": "iceberg"})
-
-
-def of_a_newer_hudi(copy: Copy) -> None:
-    copy.write(f"{LATER}.rewrite.requested")
-
-
-def locked(copy: Copy) -> None:
-    put(copy.meta / "lock", "{}")
-
-
-def restored(copy: Copy) -> None:
-    """It died before its plan was written."""
-    copy.write(f"{LATER}.restore.requested")
-
-
-def rolled(copy: Copy) -> None:
-    copy.write(f"{time_plus_ms(LATER, 9)}.rollback.requested", rollback_plan(copy.commits[-1]))
 
 
 GUARDS: list[tuple[Callable[[Copy], None], type[HudictlError]]] = [

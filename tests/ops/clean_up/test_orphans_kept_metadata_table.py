@@ -13,7 +13,7 @@ from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, assert_listed, session, tree
 from tests.metadata_edits import hfile_block, newest_log, write
-from tests.state.orphans.test_find import between_commits, delete, listed, orphan
+from tests.state.orphans.find_support import between_commits, delete, listed, orphan
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

@@ -8,7 +8,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.aside import times_dropped
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, session, tree
-from tests.state.orphans.test_find import between_commits, delete, listed_orphan
+from tests.state.orphans.find_support import between_commits, delete, listed_orphan
 
 CASES = pytest.mark.parametrize(
     ("version", "metadata", "moves"),

@@ -9,8 +9,8 @@ from hudictl.errors import Conflict
 from hudictl.storage.local import LocalStorage
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy
-from tests.ops.restore.test_new_metadata_table import begin, make_anew
-from tests.state.orphans.test_find import between_commits, delete, listed_orphan
+from tests.ops.restore.new_metadata_table_support import begin, make_anew
+from tests.state.orphans.find_support import between_commits, delete, listed_orphan
 
 
 def begin_anew(copy: Copy) -> None:

@@ -5,22 +5,19 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Conflict, Refused
-from hudictl.ops.clean_up.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
     NEVER,
     At,
-    Copy,
     in_the_middle,
     pending_restore,
     replace_function,
-    session,
     take_over,
-    unlisted,
 )
-from tests.ops.undo.test_verify import calls
-from tests.state.orphans.test_find import between_commits, delete, listed_orphan, orphan, rolled_back
+from tests.ops.clean_up.orphans_second_looks_support import visible
+from tests.ops.undo.verify_support import calls
+from tests.state.orphans.find_support import between_commits, delete, listed_orphan, orphan
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 
@@ -46,16 +43,6 @@ def test_a_restore_that_has_begun_since_planning_keeps_all(unpack: Unpack, versi
     with pytest.raises(Refused, match="20991231000000000"):
         delete(copy, begin)
     assert path in copy.data()
-
-
-def visible(copy: Copy) -> str:
-    """An orphan that the metadata table alone keeps from readers, beside one that it lists."""
-    listed_orphan(copy, between_commits(copy))
-    rolled_back(copy, NEVER, partitions=("part-1",))
-    path = unlisted(copy)
-    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, "delete"))
-    assert made.kept_from_readers == {path}
-    return path
 
 
 @VERSIONS

@@ -3,7 +3,6 @@
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
-from hudictl.formats import avro
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.clean_up.service import (
     ServiceOptions,
@@ -20,44 +19,10 @@ from hudictl.table.operations import operation_instants, read_operation
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, attempt, drop, plan, put, session, tree
-from tests.state.orphans.test_find import LATER
+from tests.ops.clean_up.service_support import DAMAGES, broken_clean, indexing, left
+from tests.state.orphans.find_support import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-DAMAGES = ("empty", "garbage", "cut")
-
-
-def broken_clean(copy: Copy, damage: str, *, begun: bool) -> None:
-    """A pending clean whose plan cannot be read; the inflight file as the version's Hudi makes it: before 1.2.0 it has
-    the plan, too."""
-    whole = copy.file_of("clean.requested")
-    body = {"empty": b"", "garbage": b"garbage", "cut": whole[: len(whole) // 2]}[damage]
-    copy.write(f"{LATER}.clean.requested", body)
-    if begun:
-        copy.write(f"{LATER}.clean.inflight", b"" if copy.version == "v9" else body)
-
-
-def index_plan() -> bytes:
-    """A plan of the partition ``bloom_filters``."""
-    text = avro.record(
-        "HoodieIndexPartitionInfo",
-        {"name": "metadataPartitionPath", "type": ["null", "string"]},
-        {"name": "indexUptoInstant", "type": ["null", "string"]},
-    )
-    schema = avro.record("HoodieIndexPlan", {"name": "indexPartitionInfos", "type": {"type": "array", "items": text}})
-    info = {"metadataPartitionPath": "bloom_filters", "indexUptoInstant": "20260101000000000"}
-    return avro.encode({"indexPartitionInfos": [info]}, schema)
-
-
-def indexing(copy: Copy, *, begun: bool) -> None:
-    """A pending indexing of ``bloom_filters`` that has written nothing."""
-    copy.write(f"{LATER}.indexing.requested", index_plan())
-    if begun:
-        copy.write(f"{LATER}.indexing.inflight")
-
-
-def left(copy: Copy) -> list[str]:
-    """The files of the instant on the timeline."""
-    return sorted(name for name in copy.instants() if name.startswith(LATER))
 
 
 def remove(copy: Copy, monitor: object = None, idle_ms: int = DEFAULT_IDLE_MS) -> ServiceRemoval:

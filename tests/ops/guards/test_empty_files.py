@@ -10,7 +10,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, attempt, die, drop, plan, put, restore, roll_back, rollback_of, step_of, tree, unlisted
-from tests.state.orphans.test_find import between_commits
+from tests.state.orphans.find_support import between_commits
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

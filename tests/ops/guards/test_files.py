@@ -10,8 +10,8 @@ from hudictl.ops.restore.plan import RestoreOptions
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, put, rollback_of, tree
-from tests.ops.rollback.test_execute import newest
-from tests.state.orphans.test_find import lose
+from tests.ops.rollback.execute_support import newest
+from tests.state.orphans.find_support import lose
 
 TO_INSTANT = RestoreOptions(to_instant=True)
 

@@ -40,8 +40,8 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log, say
-from tests.state.orphans.test_find import LATER, between, listed, listed_orphan, rolled_back, stray
-from tests.state.orphans.test_find import delete as delete_orphans
+from tests.state.orphans.find_support import LATER, between, listed, listed_orphan, rolled_back, stray
+from tests.state.orphans.find_support import delete as delete_orphans
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 METAFILE = ".hoodie_partition_metadata"

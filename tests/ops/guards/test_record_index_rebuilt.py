@@ -5,25 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, attempt, die, plan, restore, roll_back, session, tree
-from tests.ops.rollback.test_execute import newest
-from tests.state.orphans.test_find import between_commits, listed_orphan, orphan
+from tests.ops.guards.record_index_rebuilt_support import compacting
+from tests.ops.rollback.execute_support import newest
+from tests.state.orphans.find_support import between_commits, listed_orphan, orphan
 
 Act = Callable[[Copy, str], object]
-
-
-def compacting(unpack: Unpack, copy: Copy) -> str:
-    """A compaction is pending that was planned before the newest commits; returns its instant."""
-    planned = unpack(copy.version, "mor_pending_compaction").file_of("compaction.requested")
-    time = time_plus_ms(copy.commits[0], 2)
-    copy.write(f"{time}.compaction.requested", planned)
-    return time
 
 
 def restored(copy: Copy, metadata: str) -> object:

@@ -28,10 +28,10 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.ops.guards.test_record_index_rebuilt import compacting
-from tests.ops.rollback.test_execute import died, newest
-from tests.state.metadata.test_undo import first_logs
-from tests.state.orphans.test_find import between_commits, delete, listed_orphan
+from tests.ops.guards.record_index_rebuilt_support import compacting
+from tests.ops.rollback.execute_support import died, newest
+from tests.state.metadata.undo_support import first_logs
+from tests.state.orphans.find_support import between_commits, delete, listed_orphan
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 FATES = (PartitionFate("files", None), PartitionFate("record_index", "lost"), PartitionFate("column_stats", None))

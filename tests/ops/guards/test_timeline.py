@@ -9,7 +9,7 @@ from hudictl.formats.rollback import InstantInfo
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, Last, die, drop, pending_restore, plan, restore, roll_back, rollback_plan, savepoint
-from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.execute_support import newest
 
 FIRST, SECOND = "20261121040000000", "20261121040000001"
 

@@ -19,11 +19,12 @@ from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, assert_listed, drop, only_listed, put, savepoint, session, take_over, tree
+from tests.helpers import OWN, At, Copy, assert_listed, only_listed, put, savepoint, session, take_over, tree
 from tests.metadata_edits import newest_log, write
-from tests.ops.clean_up.test_service import indexing
-from tests.ops.restore.test_new_metadata_table import begin, make_anew
-from tests.state.orphans.test_find import LATER
+from tests.ops.clean_up.service_support import indexing
+from tests.ops.metadata.drop_support import later
+from tests.ops.restore.new_metadata_table_support import begin, make_anew
+from tests.state.orphans.find_support import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT_VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -54,13 +55,6 @@ def left(copy: Copy) -> set[str]:
 def on_object_store(monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
     if not moves:
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
-
-
-def later(copy: Copy) -> Copy:
-    """The table of tests/indexes, as if a write had followed the indexing."""
-    for path in copy.timeline.glob("*indexing*"):
-        drop(path)
-    return copy
 
 
 @STORES

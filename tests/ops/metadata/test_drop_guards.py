@@ -13,9 +13,9 @@ from hudictl.table.metadata.place import metadata_table_in_use
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, drop, only_listed, put, restore, session, tree, unlisted
-from tests.ops.clean_up.test_orphans_guards import in_iceberg, locked, of_a_newer_hudi, restored, rolled
-from tests.ops.metadata.test_drop import later
-from tests.state.orphans.test_find import LATER, between_commits, lose
+from tests.ops.clean_up.orphans_guards_support import in_iceberg, locked, of_a_newer_hudi, restored, rolled
+from tests.ops.metadata.drop_support import later
+from tests.state.orphans.find_support import LATER, between_commits, lose
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LAST = "20991231000000000"

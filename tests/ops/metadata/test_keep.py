@@ -27,7 +27,7 @@ from hudictl.state.metadata.record import KeptMetadata, read_kept, record_path
 from hudictl.state.metadata.treatment import NO_METADATA_TABLE, dropped, metadata_fate
 from hudictl.storage.local import LocalStorage
 from hudictl.table.files.saved import NOTHING_SAVED
-from hudictl.table.files.sweep import Sweep, sweep
+from hudictl.table.files.sweep import sweep
 from hudictl.table.metadata.aside import Other, delete_dropped, look, table_aside
 from hudictl.table.metadata.listing import read_listing
 from hudictl.table.metadata.place import (
@@ -53,10 +53,10 @@ from tests.helpers import (
     tree,
 )
 from tests.metadata_edits import block_saying, hfile_block, write
-from tests.ops.restore.test_new_metadata_table import begin, make_anew
-from tests.state.metadata.test_treatment import facts_of
+from tests.ops.metadata.keep_support import R, kept_of, own, without_newest
+from tests.ops.restore.new_metadata_table_support import begin, make_anew
+from tests.state.metadata.treatment_support import facts_of
 
-R = "20261124050000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.parametrize("version", ["v6", "v9"])
 
@@ -68,35 +68,11 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return str(request.param)
 
 
-def kept_of(copy: Copy) -> KeptMetadata:
-    """The record of an operation that removes the newest commit."""
-    facts = facts_of(copy)
-    removed = copy.commits[-1:]
-    plan = metadata_fate(facts, removed, needed_files(facts, removed, NOTHING_SAVED), NOTHING_SAVED)
-    kept = begin_keeping(copy.table, R, R, plan)
-    assert kept is not None
-    return kept
-
-
-def without_newest(copy: Copy) -> tuple[str, Sweep]:
-    """The newest commit is removed from the data; returns it, and the listing of storage after that."""
-    newest = copy.commits[-1]
-    for path in [*copy.timeline.glob(f"{newest}*")]:
-        drop(path)
-    for path in [path for path in copy.data() if newest in path]:
-        drop(copy.path / path)
-    return newest, sweep(copy.table, ENGINE, set())
-
-
 def log_order(log: Path) -> tuple[int, str]:
     """By version, then by instant: each delta commit has a log of its own."""
     data = parse_data_file(log.name)
     assert data is not None
     return data.version, data.instant
-
-
-def own(copy: Copy) -> list[str]:
-    return sorted(path.name for path in (copy.path / OWN).glob("*metadata-*"))
 
 
 # The record.

@@ -42,9 +42,9 @@ from tests.helpers import (
     rollback_plan,
     session,
 )
-from tests.ops.metadata.test_keep import R, kept_of, own, without_newest
-from tests.ops.restore.test_new_metadata_table import make_anew
-from tests.state.metadata.test_treatment import facts_of
+from tests.ops.metadata.keep_support import R, kept_of, own, without_newest
+from tests.ops.restore.new_metadata_table_support import make_anew
+from tests.state.metadata.treatment_support import facts_of
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LISTED, BEING_BUILT = PARTITION_KEYS

@@ -15,7 +15,6 @@ from hudictl.ops.metadata.unlist import plan_unlisting, unlist
 from hudictl.reports.health.check import check_table
 from hudictl.state.metadata.treatment import NO_METADATA_TABLE
 from hudictl.state.metadata.undo import MetadataPlan, Mode
-from hudictl.storage.local import LocalStorage
 from hudictl.table.files.listed import ListedFiles, ListedNames
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.metadata.listing import listing_table, read_listing
@@ -43,19 +42,14 @@ from tests.helpers import (
 )
 from tests.metadata_edits import hfile_block, newest_log
 from tests.metadata_edits import write as write_log
-from tests.state.metadata.test_treatment import facts_of
-from tests.state.orphans.test_find import between_commits, delete, listed, listed_orphan, orphan, rolled_back
+from tests.ops.metadata.unlist_support import STORES, on_object_store
+from tests.state.metadata.treatment_support import facts_of
+from tests.state.orphans.find_support import between_commits, delete, listed, listed_orphan, orphan, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.parametrize("version", ["v6", "v9"])
-STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
 # What belongs to one file each.
 OF_FILES = ("files", "column_stats", "bloom_filters")
-
-
-def on_object_store(monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
-    if not moves:
-        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
 
 
 def named(copy: Copy) -> set[str]:

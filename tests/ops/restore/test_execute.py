@@ -34,6 +34,7 @@ from tests.helpers import (
     tree,
     whole,
 )
+from tests.ops.restore.execute_support import FIRST_BUILD
 
 LATER = "20261121235959999"
 STEPS = [
@@ -48,8 +49,6 @@ STEPS = [
     "publish the restore",
 ]
 UNPUBLISHED = STEPS[4:]
-# So begins the first instant of a metadata table that was made with its table.
-FIRST_BUILD = "00000000000000"
 
 
 def completed(copy: Copy) -> set[str]:

@@ -9,10 +9,8 @@ import pytest
 from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
 from hudictl.formats import restore as restore_format
 from hudictl.formats import rollback
-from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import InstantFile
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, StoredRollbackPlan
-from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.leftovers import Leftovers, plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.facts import read_signs
@@ -34,28 +32,12 @@ from tests.helpers import (
     session,
     tree,
 )
+from tests.ops.restore.leftovers_support import own, remnant
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 STATES = pytest.mark.parametrize("states", [("requested", "inflight"), ("requested",), ("inflight",)], ids="+".join)
 LATER = "20991231000000000"
 EARLIER = "20261121040000000"
-COMMENT = "hudictl: protects the target of restore 20261121040000000"
-
-
-def remnant(copy: Copy, states: tuple[str, ...]) -> str:
-    """Restores to the newest savepoint, and puts back the rollback of the newest instant that was removed."""
-    target = copy.savepoints[-1]
-    kept: dict[str, bytes] = {}
-
-    def keep() -> None:
-        for name in copy.having("rollback"):
-            kept[name] = (copy.timeline / name).read_bytes()
-
-    restore(copy, target, At("delete files", keep))
-    time = min(kept).partition(".")[0]
-    for state in states:
-        copy.write(f"{time}.rollback.{state}", kept[f"{time}.rollback.{state}"])
-    return time
 
 
 def rollbacks(copy: Copy) -> dict[str, Condition]:
@@ -174,13 +156,6 @@ def test_while_the_restore_is_pending_its_rollbacks_are_none(unpack: Unpack) -> 
 
 
 # hudictl's own savepoint: pitfalls 30.
-
-
-def own(copy: Copy, time: str) -> None:
-    """As a restore leaves it that somebody else has finished."""
-    body = savepoint_format.encode(SavepointMetadata("hudictl", 1, COMMENT, {}))
-    copy.write(f"{time}.savepoint.inflight")
-    copy.write(f"{time}.savepoint" if copy.version == "v6" else f"{time}_20261121040000000.savepoint", body)
 
 
 @VERSIONS

@@ -8,13 +8,11 @@ import pytest
 from hudictl.errors import Refused, StorageFailed
 from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
-from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
-from hudictl.reports.indexes.verify import verify_indexes
 from hudictl.state.metadata.record import record_path
 from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -36,13 +34,13 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.ops.restore.test_execute import FIRST_BUILD
-from tests.state.metadata.test_undo import first_logs
+from tests.ops.restore.execute_support import FIRST_BUILD
+from tests.ops.restore.metadata_table_support import TO_INSTANT, assert_indexes
+from tests.state.metadata.undo_support import first_logs
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.parametrize("version", ["v6", "v9"])
 STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
-TO_INSTANT = RestoreOptions(to_instant=True)
 STEPS = [
     *("prepare", "take the metadata table out of use", "write rollback plans", "un-publish instants", "delete files"),
     *("verify", "remove instants", "roll the metadata table back", "publish the restore"),
@@ -52,16 +50,6 @@ STEPS = [
 def on_object_store(monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
     if not moves:
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
-
-
-def assert_indexes(copy: Copy) -> list[str]:
-    """All indexes say what the data says; returns those that can be compared."""
-    table, notes = copy.table, list[str]()
-    metadata = open_metadata_table(table)
-    assert metadata is not None
-    found = verify_indexes(table, metadata, ENGINE, notes, sample=None, step=lambda name, count: None)
-    assert found.rows == []
-    return found.compared
 
 
 # To each commit of tables with indexes.

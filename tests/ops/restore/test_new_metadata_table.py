@@ -2,7 +2,6 @@
 made is a writer at work, and the restore stops with 12."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +21,9 @@ from tests.helpers import (
     die,
     in_the_middle,
     metadata_instants,
-    put,
     restore,
 )
+from tests.ops.restore.new_metadata_table_support import begin, make_anew
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("moves folders-v9")
@@ -51,16 +50,6 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     if request.param == "object store":
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     return str(request.param)
-
-
-def begin(copy: Copy) -> Path:
-    """A writer begins a metadata table: its folder, and no properties yet."""
-    return put(copy.meta / "metadata/.hoodie/.temp/begun", old=False)
-
-
-def make_anew(copy: Copy) -> None:
-    begin(copy)
-    put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
 
 
 def stops(copy: Copy, target: str, monitor: object = None, metadata: str = "keep") -> None:

@@ -15,7 +15,7 @@ from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, plan, replace_function, required, restore
-from tests.ops.undo.test_hashing import before, commit_all, hashing, resize_of
+from tests.ops.undo.hashing_support import before, commit_all, hashing, resize_of
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 EXECUTE = "hudictl.ops.restore.execute"

@@ -11,8 +11,8 @@ from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, attempt, die, drop, pending_restore, plan, put, restore, rollback_plan, straddle
-from tests.ops.restore.test_strangers import partition_copy
-from tests.ops.restore.test_withdraw import came
+from tests.ops.restore.strangers_support import partition_copy
+from tests.ops.restore.withdraw_support import came
 
 LATER = "20261121040000000"
 

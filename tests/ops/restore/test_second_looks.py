@@ -32,8 +32,8 @@ from tests.helpers import (
     take_over,
     tree,
 )
-from tests.ops.restore.test_execute import FIRST_BUILD
-from tests.ops.restore.test_leftovers import own
+from tests.ops.restore.execute_support import FIRST_BUILD
+from tests.ops.restore.leftovers_support import own
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 RESUMED = pytest.mark.parametrize("resumed", [False, True], ids=["first run", "resumed"])

@@ -11,8 +11,6 @@ from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orp
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.reports.health.check import check_table
-from hudictl.table.metadata.place import PARTITION_KEYS
-from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -31,6 +29,7 @@ from tests.helpers import (
     session,
     tree,
 )
+from tests.ops.restore.strangers_support import partition_copy, without_metadata_table
 
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 Place = Callable[[Copy], Path]
@@ -55,19 +54,6 @@ def without_meta(copy: Copy) -> Path:
     target = inside("_backup")(copy)
     shutil.rmtree(target / ".hoodie")
     return target
-
-
-def partition_copy(copy: Copy) -> Path:
-    target = copy.path / "part-0.bak"
-    shutil.copytree(copy.path / "part-0", target, copy_function=shutil.copy2)
-    return target
-
-
-def without_metadata_table(copy: Copy) -> Copy:
-    """Readers list folders."""
-    shutil.rmtree(copy.meta / "metadata", ignore_errors=True)
-    update_properties(copy.table.storage, dict.fromkeys(PARTITION_KEYS, ""))
-    return copy
 
 
 TABLES_INSIDE: dict[str, Place] = {

@@ -11,7 +11,7 @@ from hudictl.engine.base import Gathered, TaskResult
 from hudictl.engine.local import LocalEngine
 from hudictl.formats.savepoint import SavepointMetadata, encode
 from tests.helpers import Copy, put, restore
-from tests.state.files.test_needed_records import VERSIONS, at, base, done, stamp, wrote
+from tests.state.files.needed_records_support import VERSIONS, at, base, done, stamp, wrote
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 

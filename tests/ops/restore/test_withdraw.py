@@ -1,6 +1,5 @@
 """Every state that a restore can stop in has a way out: withdrawn, finished with what is left, or with later writes."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
+from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from tests import records
@@ -32,27 +31,15 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.ops.undo.test_hashing import before as before_resize
-from tests.ops.undo.test_hashing import table as hashing_table
+from tests.ops.restore.withdraw_support import OPTIONS, TABLES, came, oldest, withdraw
+from tests.ops.undo.hashing_support import before as before_resize
+from tests.ops.undo.hashing_support import table as hashing_table
 
-TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "mor_savepoints")]
 NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
-
-
-def withdraw(copy: Copy, monitor: object = None) -> Withdrawn:
-    opened = session(copy.table, monitor)
-    return withdraw_restore(opened, plan_withdrawal(opened, 0), 0)
 
 
 def timeline(copy: Copy) -> dict[str, bytes]:
     return {entry.name: entry.read_bytes() for entry in copy.timeline.iterdir() if entry.name[0].isdigit()}
-
-
-def oldest(copy: Copy) -> str:
-    return copy.savepoints[0] if copy.savepoints else copy.commits[0]
-
-
-OPTIONS = RestoreOptions(to_instant=True, delete_later_savepoints=True)
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)
@@ -112,18 +99,6 @@ def test_a_restore_of_hudis_is_not_withdrawn(unpack: Unpack) -> None:
     error = attempt(lambda: withdraw(copy))
     assert isinstance(error, HudictlError)
     assert (error.exit_code, "was not started by hudictl" in error.message) == (13, True)
-
-
-def came(copy: Copy) -> Callable[[], None]:
-    """A write that comes in beside a restore."""
-
-    def act() -> None:
-        for name, content in ((".commit.requested", b""), (".inflight", b"")):
-            copy.write(f"20261121050000000{name}", content, old=False)
-        end = "" if copy.version == "v6" else "_20261121050000999"
-        copy.write(f"20261121050000000{end}.commit", b'{"partitionToWriteStats": {}}', old=False)
-
-    return act
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

@@ -5,7 +5,7 @@ import pytest
 from hudictl.reports.table import describe_table
 from tests.fixtures import Unpack
 from tests.helpers import attempt, die
-from tests.ops.restore.test_withdraw import OPTIONS, TABLES, oldest, withdraw
+from tests.ops.restore.withdraw_support import OPTIONS, TABLES, oldest, withdraw
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)

@@ -4,7 +4,6 @@ import pytest
 
 from hudictl.errors import Conflict, Refused
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
-from hudictl.ops.session import Silent
 from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import RollbacksToEnd, rollbacks_to_end
@@ -28,8 +27,9 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.ops.rollback.test_execute import died, newest
-from tests.ops.undo.test_untouched import arm
+from tests.ops.rollback.discard_support import discard
+from tests.ops.rollback.execute_support import died, newest
+from tests.ops.undo.untouched_support import arm
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER, LATEST = "20261121040000000", "20261121050000000"
@@ -45,11 +45,6 @@ def unwanted(copy: Copy) -> list[str]:
 
 def meaning(copy: Copy) -> str:
     return rollback_unfinished(copy.table, read_signs(copy.table), found(copy).unwanted[0], 0).meaning
-
-
-def discard(copy: Copy, monitor: object = None) -> tuple[str, ...]:
-    made = plan_discard(session(copy.table), 0)
-    return execute_discard(session(copy.table, monitor or Silent()), made, 0).rollbacks  # type: ignore[arg-type]
 
 
 def refused(copy: Copy, named: str, idle_ms: int = 0) -> None:

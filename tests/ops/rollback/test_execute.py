@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Incomplete, Refused, StorageFailed
+from hudictl.errors import Incomplete, Refused
 from hudictl.formats import log_blocks, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackRequest
 from hudictl.formats.rollback import StoredRollbackPlan as StoredPlan
@@ -21,6 +21,7 @@ from tests.crash import reader
 from tests.fixtures import Unpack
 from tests.formats import generic
 from tests.helpers import At, Copy, FailDeletion, attempt, drop, put, roll_back, rollback_of, tree
+from tests.ops.rollback.execute_support import STEPS, died, newest, own_files
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER = "20261121040000000"
@@ -30,16 +31,6 @@ COMPLETED = [
     "cow_cdc", "cow_cluster", "cow_flat_nomdt", "cow_part", "cow_record_index", "cow_savepoints", "mor_flat_nomdt",
     "mor_parquet_logs", "mor_part", "mor_pending_compaction", "mor_savepoints",
 ]  # fmt: skip
-STEPS = ["prepare", "un-publish the instant", "delete files", "verify", "publish the rollback"]
-
-
-def newest(copy: Copy) -> str:
-    return max(entry.time for entry in load_timeline(copy.table).writes())
-
-
-def own_files(copy: Copy, time: str) -> set[str]:
-    """The data files that carry an instant in their names."""
-    return {path for path in copy.data() if time in path.rpartition("/")[2]}
 
 
 def seen(copy: Copy) -> tuple[object, ...]:
@@ -199,16 +190,6 @@ def test_a_compaction_goes_back_to_requested(unpack: Unpack, version: str) -> No
 # Pending rollbacks.
 
 
-def died(copy: Copy, target: str, step: str, options: RollbackOptions | None = None) -> None:
-    """A rollback that ends when a step begins, and stays as it is then."""
-
-    def die() -> None:
-        raise StorageFailed("the process dies here")
-
-    with pytest.raises(StorageFailed, match="dies here"):
-        roll_back(copy, target, At(step, die), options)
-
-
 @VERSIONS
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])
@@ -222,13 +203,6 @@ def test_the_same_command_finishes_its_own(unpack: Unpack, version: str, name: s
     done = roll_back(copy, target)
     assert done.rollback == pending[0].time
     assert_gone(copy, target, done.rollback)
-
-
-def hudis_plan(copy: Copy, target: str) -> bytes:
-    """A commit's rollback plan, with every file that it has written."""
-    files = sorted(own_files(copy, target))
-    requests = tuple(RollbackRequest(path.rpartition("/")[0], (f"{copy.path}/{path}",)) for path in files)
-    return rollback.encode_plan(StoredPlan(InstantInfo(target, "commit"), requests))
 
 
 def hudis(copy: Copy, target: str, *, inflight: bool) -> set[str]:

@@ -19,7 +19,8 @@ from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
 from tests.helpers import Copy, assert_listed, drop, pending_restore, put, rollback_plan, session, tree
-from tests.ops.rollback.test_execute import died, newest
+from tests.ops.rollback.execute_support import died, newest
+from tests.ops.rollback.failed_support import request
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER, LATEST = "20261121040000000", "20261121050000000"
@@ -52,13 +53,6 @@ def clean(copy: Copy, policy: str = LAZY) -> list[RollbackOutcome]:
     done = roll_back_all(session(table), choose(copy, policy).targets, execute)
     assert_listed(copy.path)
     return done
-
-
-def request(copy: Copy, instant: str, *, beat: str = "expired") -> None:
-    copy.write(f"{instant}.commit.requested")
-    copy.write(f"{instant}.inflight")
-    if beat != "none":
-        put(copy.meta / ".heartbeat" / instant, old=beat == "expired")
 
 
 @VERSIONS

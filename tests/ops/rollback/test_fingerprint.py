@@ -7,7 +7,7 @@ import pytest
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, put, required, rollback_of, rollback_plan, savepoint
-from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.execute_support import newest
 
 LATER = "20261121040000000"
 

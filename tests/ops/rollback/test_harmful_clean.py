@@ -17,29 +17,17 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, first_command, put, session, tree
 from tests.metadata_edits import newest_log
-from tests.ops.clean_up.test_service import left
-from tests.reports.health.test_check import check, one
-from tests.state.orphans.test_find import LATER
+from tests.ops.clean_up.service_support import left
+from tests.ops.rollback.harmful_clean_support import harmful, newest
+from tests.reports.health.check_support import check, one
+from tests.state.orphans.find_support import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-
-
-def newest(copy: Copy) -> str:
-    """A file that the table needs."""
-    return max((path for path in copy.data() if copy.commits[-1] in path), default="")
 
 
 def oldest(copy: Copy) -> str:
     """A file that nobody needs any more."""
     return min((path for path in copy.data() if copy.commits[0] in path), default="")
-
-
-def harmful(copy: Copy, *, begun: bool = False, also: tuple[str, ...] = (), partitions: tuple[str, ...] = ()) -> None:
-    """A pending clean of a file that is needed; the inflight file as the version's Hudi makes it."""
-    body = records.clean_plan([newest(copy), *also], partitions=partitions, base=str(copy.path))
-    copy.write(f"{LATER}.clean.requested", body)
-    if begun:
-        copy.write(f"{LATER}.clean.inflight", b"" if copy.version == "v9" else body)
 
 
 def remove(copy: Copy, monitor: object = None) -> ServiceRemoval:

@@ -19,11 +19,10 @@ from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, At, Copy, attempt, put, roll_back, rollback_of, rollback_plan, step_of
-from tests.ops.rollback.test_execute import newest
-from tests.ops.rollback.test_metadata import unpublish
+from tests.ops.rollback.execute_support import newest
+from tests.ops.rollback.indexes_support import LATER, VERSIONS, holding
+from tests.ops.rollback.metadata_support import unpublish
 
-VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
-LATER = ("expr_index_idx_day", "secondary_index_idx_val")
 KEPT = {"files", "record_index"}
 
 
@@ -40,12 +39,6 @@ def folders(copy: Copy) -> set[str]:
 
 def defined(copy: Copy) -> set[str]:
     return set(json.loads((copy.meta / ".index_defs/index.json").read_text())["indexDefinitions"])
-
-
-def holding(copy: Copy) -> set[str]:
-    """The indexes of which `check` says that they hold a removed instant."""
-    found = check_table(copy.table, ENGINE, 600_000).findings
-    return {entry.subject for entry in found if entry.finding == "index-holds-removed-instant"}
 
 
 def assert_dropped(copy: Copy) -> None:

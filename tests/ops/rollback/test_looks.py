@@ -28,7 +28,7 @@ from tests.helpers import (
     rollback_plan,
     session,
 )
-from tests.ops.rollback.test_execute import died, newest, own_files
+from tests.ops.rollback.execute_support import died, newest, own_files
 
 LATEST = "20261121050000000"
 EXECUTE = "hudictl.ops.rollback.execute."

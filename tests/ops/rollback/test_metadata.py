@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,10 +10,7 @@ from hudictl.errors import Incomplete, StorageFailed
 from hudictl.formats import commit_metadata
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.metadata import in_place as metadata_rollback
-from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.properties import read_properties
-from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
@@ -26,7 +22,6 @@ from tests.helpers import (
     assert_kept,
     attempt,
     disk_log,
-    drop,
     metadata_instants,
     put,
     replace_function,
@@ -36,56 +31,20 @@ from tests.helpers import (
     step_of,
     tree,
 )
-from tests.ops.rollback.test_execute import died, hudis_plan, newest
-from tests.state.orphans.test_find import listed
+from tests.ops.rollback.execute_support import died, hudis_plan, newest
+from tests.ops.rollback.metadata_support import DELETING, files, folder, forget, metadata, unpublish
+from tests.state.orphans.find_support import listed
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])
 LATER = "20261121040000000"
 LISTED = "hoodie.table.metadata.partitions"
-DELETING = RollbackOptions(metadata="delete")
 KEEP, ROLL_BACK = "kept", "rolled back in its place"
 ASIDE, DELETE = "set aside", "deleted"
 
 
-def metadata(copy: Copy) -> Table:
-    found = open_metadata_table(copy.table)
-    assert found is not None
-    return found
-
-
 def inside(copy: Copy) -> Timeline:
     return load_timeline(metadata(copy))
-
-
-def folder(copy: Copy) -> Path:
-    return copy.meta / "metadata" / ".hoodie" / ("" if copy.version == "v6" else "timeline")
-
-
-def files(copy: Copy, time: str = "") -> set[str]:
-    """The data files of the metadata table, those that carry an instant in their names."""
-    base = copy.meta / "metadata"
-    paths = (path for path in base.rglob("*") if path.is_file() and path.suffix != ".crc")
-    names = (path.relative_to(base).as_posix() for path in paths)
-    return {name for name in names if not name.startswith(".hoodie/") and time in name}
-
-
-def forget(copy: Copy, time: str) -> None:
-    """Takes an instant out of the metadata table, as if that had been made later."""
-    for name in files(copy, time):
-        drop(copy.meta / "metadata" / name)
-    for path in folder(copy).glob(f"{time}*"):
-        drop(path)
-
-
-def unpublish(copy: Copy, time: str) -> None:
-    """As a writer leaves it that dies after the metadata table's deltacommit, and before the commit."""
-    (done,) = copy.timeline.glob(f"{time}*.commit")
-    drop(done)
-    for path in copy.timeline.glob(f"{time}*"):
-        put(path, path.read_bytes())
-    for name in [name for name in copy.data() if time in name]:
-        put(copy.path / name, (copy.path / name).read_bytes())
 
 
 def assert_out_of_use(copy: Copy) -> None:

@@ -33,12 +33,12 @@ from tests.helpers import (
     rollback_of,
     step_of,
 )
-from tests.metadata_edits import newest_log, write
-from tests.ops.restore.test_execute import FIRST_BUILD
-from tests.ops.rollback.test_beside import conflict
-from tests.ops.rollback.test_execute import died, newest, own_files
-from tests.ops.rollback.test_metadata import forget
-from tests.ops.rollback.test_new_metadata_table import begin, make_anew
+from tests.ops.restore.execute_support import FIRST_BUILD
+from tests.ops.rollback.beside_support import conflict
+from tests.ops.rollback.execute_support import died, newest, own_files
+from tests.ops.rollback.metadata_aside_support import with_a_shared_log
+from tests.ops.rollback.metadata_support import forget
+from tests.ops.rollback.new_metadata_table_support import begin, make_anew
 
 STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
 # Version 6: it must always be set aside. From version 8 on where a compaction has taken the instant up.
@@ -102,17 +102,6 @@ def test_a_compaction_that_has_taken_the_instant_up_is_undone_with_it(unpack: Un
         assert_kept(copy, first, [target] if steps[-1] == "set aside" else [])
         assert copy.table.metadata_partitions == used
     assert steps[-1] == "set aside"
-
-
-def with_a_shared_log(copy: Copy, target: str) -> None:
-    """As on a store that appends: the instant's block in the listing is in the log of the one before it."""
-    own = newest_log(copy.path)
-    number = int(own.name.rpartition(".log.")[2].partition("_")[0])
-    (shared,) = own.parent.glob(f"{own.name.rpartition('.log.')[0]}.log.{number - 1}_*")
-    write(shared, shared.read_bytes() + own.read_bytes())
-    drop(own)
-    (done,) = [path for path in metadata_timeline(copy).glob(f"{target}.deltacommit") if own.name in path.read_text()]
-    write(done, done.read_bytes().replace(own.name.encode(), shared.name.encode()))
 
 
 def rolled_back(copy: Copy) -> str:

@@ -1,22 +1,21 @@
 """A metadata table that a writer makes beside a rollback is never taken from under it: the rollback stops with 12."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Conflict
 from hudictl.ops.undo import execute as undo_steps
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of, step_of
-from tests.ops.rollback.test_beside import FIRST, LATER, STEPS, conflict
-from tests.ops.rollback.test_execute import died, newest, own_files
-from tests.ops.rollback.test_metadata import DELETING, forget
+from tests.ops.rollback.beside_support import FIRST, STEPS, conflict
+from tests.ops.rollback.execute_support import died, newest, own_files
+from tests.ops.rollback.metadata_support import DELETING, forget
+from tests.ops.rollback.new_metadata_table_support import begin, make_anew, without_metadata_table
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("object store-v6")
@@ -31,11 +30,6 @@ def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return str(request.param)
 
 
-def begin(copy: Copy) -> Path:
-    """A writer begins a metadata table: its folder, and no properties yet."""
-    return put(copy.meta / "metadata/.hoodie/.temp/begun", old=False)
-
-
 @VERSIONS
 def test_one_that_died_at_its_own_properties(unpack: Unpack, version: str) -> None:
     """They are empty, and no partition is listed: nobody reads it, and Hudi's next writer begins again."""
@@ -45,14 +39,6 @@ def test_one_that_died_at_its_own_properties(unpack: Unpack, version: str) -> No
     roll_back(copy, target)
     assert own_files(copy, target) == set()
     assert not metadata_table_in_use(copy.table)
-
-
-def without_metadata_table(unpack: Unpack, version: str, name: str) -> Copy:
-    copy = unpack(version, name)
-    drop_metadata_table(copy.table, LATER)
-    delete_dropped(copy.table, LATER)
-    assert not (copy.meta / "metadata").exists()
-    return copy
 
 
 def finish(copy: Copy, target: str) -> None:
@@ -141,10 +127,6 @@ def to_drop(unpack: Unpack, version: str) -> tuple[Copy, str]:
     forget(copy, target)
     assert step_of(rollback_of(copy, target, DELETING)) == "deleted"
     return copy, target
-
-
-def make_anew(copy: Copy) -> None:
-    put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
 
 
 @SHORT

@@ -19,8 +19,8 @@ from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.commits import read_commit
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, attempt, put, roll_back, rollback_of, session, tree
-from tests.ops.rollback.test_execute import died, newest, own_files
-from tests.ops.rollback.test_new_metadata_table import without_metadata_table
+from tests.ops.rollback.execute_support import died, newest, own_files
+from tests.ops.rollback.new_metadata_table_support import without_metadata_table
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 ELSEWHERE = "elsewhere"

@@ -36,8 +36,8 @@ from tests.helpers import (
     tree,
     unlisted,
 )
-from tests.ops.restore.test_strangers import without_metadata_table
-from tests.state.orphans.test_find import LONG_AGO, delete, rolled_back
+from tests.ops.restore.strangers_support import without_metadata_table
+from tests.state.orphans.find_support import LONG_AGO, delete, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LATER = "20991231000000000"

@@ -11,7 +11,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import appended_log, die, drop, plan, put, restore, rollback_of
-from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.execute_support import newest
 
 
 def test_a_log_that_a_marker_names_is_marked_before_a_whole_block_is_in_it(unpack: Unpack) -> None:

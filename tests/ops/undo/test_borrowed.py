@@ -16,7 +16,7 @@ from hudictl.table.timeline.active import load_timeline
 from hudictl.table.writers.markers import read_markers
 from tests import support
 from tests.helpers import ENGINE, Copy, attempt, die, drop, plan, restore, roll_back, rollback_of
-from tests.ops.rollback.test_execute import STEPS, died
+from tests.ops.rollback.execute_support import STEPS, died
 
 VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
 AT_ONCE = RollbackOptions(idle_ms=0)

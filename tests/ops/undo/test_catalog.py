@@ -5,7 +5,7 @@ import pytest
 from hudictl.ops.restore.plan import RestoreOptions
 from tests.fixtures import Unpack
 from tests.helpers import Copy, die, plan, restore, roll_back, rollback_of, savepoint
-from tests.ops.rollback.test_execute import died, newest
+from tests.ops.rollback.execute_support import died, newest
 
 LATER_TOO = RestoreOptions(delete_later_savepoints=True)
 

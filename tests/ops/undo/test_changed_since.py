@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, Findings, Refused, StorageFailed
+from hudictl.errors import Conflict, Findings, Refused
 from hudictl.ops.metadata import keep as module
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
@@ -33,8 +33,8 @@ from tests.helpers import (
     session,
 )
 from tests.helpers import metadata_timeline as timeline_of
-from tests.ops.restore.test_metadata_table import assert_indexes
-from tests.ops.rollback.test_execute import newest
+from tests.ops.restore.metadata_table_support import assert_indexes
+from tests.ops.undo.changed_since_support import dead_rollback
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -115,21 +115,6 @@ def test_an_index_that_is_lost_before_the_record_is_told_to_who_requires_it(unpa
 
 
 # What a rollback has set aside.
-
-
-def dead_rollback(copy: Copy, monkeypatch: pytest.MonkeyPatch, before: str) -> str:
-    """It has set the metadata table aside; returns its target."""
-    target = newest(copy)
-
-    def dies(*_: object, **__: object) -> None:
-        raise StorageFailed("the process dies here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"hudictl.ops.{before}", dies)
-        with pytest.raises(StorageFailed, match="dies here"):
-            roll_back(copy, target)
-    assert copy.table.metadata_partitions == ()
-    return target
 
 
 def test_version_6_it_comes_back_when_the_rollback_is_discarded(

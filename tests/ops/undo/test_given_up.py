@@ -23,8 +23,8 @@ from tests.helpers import (
     roll_back,
     rollback_of,
 )
-from tests.ops.guards.test_record_index_rebuilt import compacting
-from tests.ops.rollback.test_execute import newest
+from tests.ops.guards.record_index_rebuilt_support import compacting
+from tests.ops.rollback.execute_support import newest
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 NAME = "cow_record_index"

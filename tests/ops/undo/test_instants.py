@@ -10,7 +10,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import At, roll_back, rollback_of, rollback_plan
-from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.execute_support import newest
 
 LATER = "20261121040000000"
 

@@ -13,8 +13,8 @@ from hudictl.state.metadata.record import record_path
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, Copy, assert_ended, attempt, die, drop, plan, restore, roll_back, session
-from tests.ops.metadata.test_unlist import STORES, on_object_store
-from tests.ops.undo.test_changed_since import dead_rollback
+from tests.ops.metadata.unlist_support import STORES, on_object_store
+from tests.ops.undo.changed_since_support import dead_rollback
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TO_INSTANT = RestoreOptions(to_instant=True)

@@ -6,29 +6,13 @@ from hudictl.errors import HudictlError, Refused
 from hudictl.formats import rollback
 from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, die, drop, plan, put, required, restore, savepoint, tree
+from tests.ops.undo.untouched_support import ARMED, arm
 
-ARMED = "20261121040000000"
 DISCARD = RestoreOptions(discard_rollbacks=True, idle_ms=0)
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
-
-
-def arm(copy: Copy, target: str, *, inflight: bool = False, time: str = ARMED) -> list[str]:
-    """A rollback as Hudi requests it, with every file that the instant has written; returns these."""
-    files = sorted(path for path in copy.data() if target in path.rpartition("/")[2].split(".log")[0])
-    action = load_timeline(copy.table).find(target, "commit", "deltacommit", "replacecommit")
-    assert action is not None
-    requests = tuple(
-        RollbackRequest(path.rpartition("/")[0], (f"/lake/{copy.version}/{copy.name}/table/{path}",)) for path in files
-    )
-    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, action.action), requests))
-    copy.write(f"{time}.rollback.requested", body)
-    if inflight:
-        copy.write(f"{time}.rollback.inflight")
-    return files
 
 
 def refused(copy: Copy, target: str, named: str, options: RestoreOptions = DISCARD) -> HudictlError:

@@ -30,8 +30,8 @@ from tests.helpers import (
     required,
     restore,
     roll_back,
-    whole,
 )
+from tests.ops.undo.verify_support import calls
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -210,19 +210,3 @@ def test_deletions_are_on_the_disk_before_instants_are_removed(
     assert gone
     for path in gone:
         assert f"sync {os.path.dirname(path)}" in log[log.index(f"unlink {path}") :]
-
-
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A log of what is deleted, and of what is synced."""
-    log: list[str] = []
-    real = os.unlink
-
-    def unlink(path: str, **more: int) -> None:
-        log.append(f"unlink {whole(path, more.get('dir_fd'))}")
-        real(path, **more)
-
-    monkeypatch.setattr(os, "unlink", unlink)
-    monkeypatch.setattr(
-        os, "fsync", lambda descriptor: log.append(f"sync {os.readlink(f'/proc/self/fd/{descriptor}')}")
-    )
-    return log

@@ -6,8 +6,8 @@ from hudictl.reports.health.finding import Finding
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, first_command
-from tests.reports.health.test_check import VERSIONS, check
-from tests.state.orphans.test_find import lose
+from tests.reports.health.check_support import VERSIONS, check
+from tests.state.orphans.find_support import lose
 
 
 def unread(copy: Copy) -> list[Finding]:

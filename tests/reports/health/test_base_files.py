@@ -9,8 +9,8 @@ from tests import support
 from tests.damage import newest_base, not_parquet
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, in_the_middle, put
-from tests.reports.health.test_check import VERSIONS, check
-from tests.state.orphans.test_find import LATER
+from tests.reports.health.check_support import VERSIONS, check
+from tests.state.orphans.find_support import LATER
 
 
 def damaged(copy: Copy, *, footers: bool = True) -> list[Finding]:

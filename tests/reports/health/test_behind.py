@@ -9,7 +9,7 @@ from hudictl.reports.health.finding import Finding
 from hudictl.table.settings import Settings
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, put
-from tests.reports.health.test_check import VERSIONS
+from tests.reports.health.check_support import VERSIONS
 
 SMALL = {
     "hoodie.keep.min.commits": "1",

@@ -3,23 +3,17 @@
 import os
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from hudictl.formats import savepoint as savepoint_format
-from hudictl.reports.health.check import check_table
-from hudictl.reports.health.families import FindingSelection
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
-from hudictl.table.files.sweep import sweep
+from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
-    ENGINE,
     LONG_AGO,
-    Copy,
     appended_log,
     drop,
     first_command,
@@ -28,13 +22,11 @@ from tests.helpers import (
     restore,
     rollback_plan,
     savepoint,
-    tree,
 )
-from tests.ops.restore.test_leftovers import remnant
-from tests.state.orphans.test_find import LATER, between_commits, lose
+from tests.ops.restore.leftovers_support import remnant
+from tests.reports.health.check_support import VERSIONS, brief, check, one
+from tests.state.orphans.find_support import LATER, between_commits, lose
 
-VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-TEN_MINUTES = 600_000
 DEAD_WRITER = [("failed-write", WARNING, "hudictl failed-writes clean --policy eager")]
 EXPECTED = {
     "cow_failed_direct": DEAD_WRITER,
@@ -64,40 +56,6 @@ EXPECTED = {
 LAZY_WRITER = EXPECTED["mor_failed_lazy"]
 EXPECTED |= {name: LAZY_WRITER for version in support.VERSIONS for name in support.base_names(version)}
 EXPECTED |= {name: [*LAZY_WRITER, ("temporary-file", INFO, "")] for name in ("lance_cow", "lance_mor")}
-
-
-def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:
-    """What is found, by name as well; nothing is changed."""
-    before = tree(copy.path)
-    found = list(check_table(copy.table, ENGINE, idle_ms).findings)
-    for name in {entry.finding for entry in found}:
-        alone = check_table(copy.table, ENGINE, idle_ms, selection=FindingSelection(only=frozenset({name}))).findings
-        assert [brief(entry) for entry in alone if entry.finding == name] == [
-            brief(entry) for entry in found if entry.finding == name
-        ]
-    assert tree(copy.path) == before
-    return found
-
-
-def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
-    """The findings, where somebody else acts between the timeline and the listing."""
-
-    def listing(*arguments: object, **within: object) -> object:
-        act()
-        return sweep(*arguments, **within)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hudictl.state.facts.sweep", listing)
-        return [entry.finding for entry in check_table(copy.table, ENGINE, TEN_MINUTES).findings]
-
-
-def one(copy: Copy, idle_ms: int = TEN_MINUTES) -> Finding:
-    (found,) = check(copy, idle_ms)
-    return found
-
-
-def brief(found: Finding) -> tuple[str, str, str]:
-    return found.finding, found.severity, found.subject
 
 
 @pytest.mark.parametrize(("version", "name"), support.every_table())

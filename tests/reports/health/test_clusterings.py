@@ -8,8 +8,9 @@ from hudictl.table.settings import CLUSTERING_UPDATES, Settings
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, first_command
-from tests.reports.health.test_check import VERSIONS, brief
-from tests.reports.health.test_services import LATER, follow
+from tests.reports.health.check_support import VERSIONS, brief
+from tests.reports.health.services_support import follow
+from tests.state.orphans.find_support import LATER
 
 WAITS, ELSEWHERE = "clustering-waits", "clustering-elsewhere"
 

@@ -11,7 +11,7 @@ from tests.damage.cases import kinds
 from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
 from tests.helpers import Copy, savepoint
-from tests.reports.health.test_check import VERSIONS, brief, check, one
+from tests.reports.health.check_support import VERSIONS, brief, check, one
 
 TABLES = pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 

@@ -13,7 +13,7 @@ from tests import support
 from tests.damage.cases import outcomes
 from tests.damage.harms import do_harm
 from tests.helpers import Copy
-from tests.reports.health.test_check import check
+from tests.reports.health.check_support import check
 
 NOT_SEEN = {
     ("base", "flipped"): "no column is decoded",

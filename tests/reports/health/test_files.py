@@ -9,7 +9,7 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.restore import StoredRestorePlan, encode_metadata, encode_plan
 from hudictl.formats.rollback import InstantInfo
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
+from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -21,8 +21,9 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log
-from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
-from tests.state.orphans.test_find import LATER, between, lose, mark, orphan, rolled_back, stray
+from tests.reports.health.check_support import VERSIONS, brief, check, one, while_it_lists
+from tests.reports.health.files_support import without_end
+from tests.state.orphans.find_support import LATER, between, lose, mark, orphan, rolled_back, stray
 
 
 @VERSIONS
@@ -40,10 +41,6 @@ def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str
         ("orphans", ERROR, archived): "hudictl orphans delete",
         ("orphans", WARNING, active): "hudictl orphans delete",
     }
-
-
-def without_end(copy: Copy) -> list[Finding]:
-    return [entry for entry in check(copy) if entry.finding == "timeline-without-end"]
 
 
 @VERSIONS

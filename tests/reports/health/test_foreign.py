@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.reports.health.finding import ERROR, INFO
 from tests.fixtures import Unpack
-from tests.reports.health.test_check import VERSIONS, brief, check
+from tests.reports.health.check_support import VERSIONS, brief, check
 
 FAIL = ("copy-of-file.parquet", "part-00000-1f-c000.snappy.parquet", ".hidden.parquet", "ä ö.parquet")
 SKIPPED = ("a_b.parquet", "_x.parquet", "some_file_of (1).parquet")

@@ -10,7 +10,7 @@ from hudictl.reports.health.finding import WARNING
 from hudictl.table.timeline.archive import archived_after
 from tests import support
 from tests.helpers import ENGINE, Copy, drop, first_command, put, restore, roll_back
-from tests.ops.undo.test_hashing import METADATA, TO_INSTANT, before, hashing, resize_of, table
+from tests.ops.undo.hashing_support import METADATA, TO_INSTANT, before, hashing, resize_of, table
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

@@ -25,9 +25,9 @@ from hudictl.table.timeline.active import Timeline, load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, put, roll_back
-from tests.ops.rollback.test_execute import newest
-from tests.ops.rollback.test_indexes import LATER, VERSIONS, holding
-from tests.reports.health.test_check import TEN_MINUTES, brief, one
+from tests.ops.rollback.execute_support import newest
+from tests.ops.rollback.indexes_support import LATER, VERSIONS, holding
+from tests.reports.health.check_support import TEN_MINUTES, brief, one
 
 HELD = {f".hoodie/metadata/{name}" for name in LATER}
 SECONDARY = LATER[1]

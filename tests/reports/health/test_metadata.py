@@ -10,7 +10,7 @@ from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
 from tests.helpers import drop, put
 from tests.metadata_edits import say
-from tests.reports.health.test_check import VERSIONS, brief, check
+from tests.reports.health.check_support import VERSIONS, brief, check
 
 BEHIND = "metadata-table-behind"
 

@@ -9,9 +9,10 @@ from hudictl.reports.health.finding import ERROR
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import Copy, first_command
-from tests.reports.health.test_check import VERSIONS, brief, check
-from tests.reports.health.test_services import LATER, follow, scheduled
-from tests.state.timeline.test_dropped import groups, replaced
+from tests.reports.health.check_support import VERSIONS, brief, check
+from tests.reports.health.services_support import follow, scheduled
+from tests.state.orphans.find_support import LATER
+from tests.state.timeline.dropped_support import groups, replaced
 
 
 def told(copy: Copy, finding: str) -> list[tuple[str, str, str]]:

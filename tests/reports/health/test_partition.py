@@ -22,7 +22,7 @@ from hudictl.table.files.written import Written
 from hudictl.table.table import open_table
 from hudictl.workers import Listing, pack
 from tests.helpers import ENGINE, put
-from tests.state.files.test_needed_records import VERSIONS, at, base, done
+from tests.state.files.needed_records_support import VERSIONS, at, base, done
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 

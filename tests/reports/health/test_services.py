@@ -2,52 +2,24 @@
 
 import pytest
 
-from hudictl.cli.main import run
 from hudictl.errors import Refused
-from hudictl.formats.file_names import data_path
 from hudictl.reports.health import services
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.timeline.service_plans import service_files
 from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, rollback_of, tree
-from tests.ops.clean_up.test_service import DAMAGES, broken_clean, index_plan, indexing, left
-from tests.reports.health.test_check import VERSIONS, brief, check
-from tests.state.orphans.test_find import LATER
+from tests.ops.clean_up.service_support import DAMAGES, broken_clean, index_plan, indexing, left
+from tests.reports.health.check_support import VERSIONS, brief, check
+from tests.reports.health.services_support import follow, planned, scheduled
+from tests.state.orphans.find_support import LATER
 
 NAMES_MISSING = "plan-names-missing-file"
 
 
 def lost(copy: Copy) -> list[Finding]:
     return [finding for finding in check(copy) if finding.finding == NAMES_MISSING]
-
-
-def planned(copy: Copy, time: str) -> list[str]:
-    """The paths that the plan of a pending table service names."""
-    instant = load_timeline(copy.table).at(time)
-    assert instant is not None
-    return sorted(data_path(partition, name) for partition, name in service_files(copy.table, instant))
-
-
-def follow(copy: Copy, command: str) -> int:
-    """Runs a command that a finding names; returns its exit code."""
-    return run([*command.split()[1:], "--table", str(copy.path), "--engine", "local", "--yes"])
-
-
-def scheduled(copy: Copy, service: str) -> tuple[str, list[str]]:
-    """A service that is only requested: its name on the timeline, and the files of its plan."""
-    files = [file for file in copy.table.storage.list("part-1") if file.name.endswith(".parquet")]
-    name = max(file.name for file in files)
-    entry = {"partitionPath": "part-1", "fileId": name.partition("_")[0]}
-    if service == "clustering":
-        body = records.clustering_plan([entry | {"dataFilePath": f"/lake/part-1/{name}"}])
-        service = "replacecommit" if copy.version == "v6" else service
-    else:
-        body = records.compaction_plan([entry | {"dataFilePath": name}])
-    copy.write(f"{LATER}.{service}.requested", body)
-    return f"{LATER} {service} REQUESTED", planned(copy, LATER)
 
 
 @VERSIONS

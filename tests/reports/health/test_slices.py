@@ -14,9 +14,9 @@ from hudictl.reports.health.finding import ERROR, INFO
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, die, drop, plan, put, required
-from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
-from tests.reports.health.test_files import without_end
-from tests.state.orphans.test_find import LATER, lose, orphan, rolled_back
+from tests.reports.health.check_support import VERSIONS, brief, check, one, while_it_lists
+from tests.reports.health.files_support import without_end
+from tests.state.orphans.find_support import LATER, lose, orphan, rolled_back
 
 # Orphans, and a timeline that has lost its end.
 

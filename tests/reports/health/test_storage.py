@@ -17,7 +17,7 @@ from tests.damage import metadata_table_version
 from tests.fixtures import Unpack
 from tests.helpers import LONG_AGO, Copy, drop, first_command, put, session
 from tests.metadata_edits import newest_log
-from tests.reports.health.test_check import VERSIONS, brief, check, one
+from tests.reports.health.check_support import VERSIONS, brief, check, one
 
 HOUR_MS = 3_600_000
 UUID = "0d5f2bb4-6a52-4b8e-9a5b-1f2f3a4b5c6d"

@@ -8,8 +8,8 @@ from hudictl.reports.health.finding import ERROR, WARNING
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, pending_restore, put, rollback_plan
-from tests.reports.health.test_check import VERSIONS, brief, check, one
-from tests.state.orphans.test_find import LATER, between_commits
+from tests.reports.health.check_support import VERSIONS, brief, check, one
+from tests.state.orphans.find_support import LATER, between_commits
 
 
 def finished(copy: Copy, time: str, action: str, body: bytes = b"") -> str:

@@ -12,7 +12,7 @@ from hudictl.table.timeline.commits import read_commit
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy
-from tests.reports.health.test_check import VERSIONS, check
+from tests.reports.health.check_support import VERSIONS, check
 
 OF_METADATA = {
     # The files of the write that died: a listing makes slices of them, the metadata table does not have them.

@@ -9,8 +9,8 @@ from hudictl.reports.table import describe_table
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import drop, first_command, pending_restore, put, rollback_plan
-from tests.reports.health.test_check import VERSIONS, brief, check, one
-from tests.state.orphans.test_find import LATER
+from tests.reports.health.check_support import VERSIONS, brief, check, one
+from tests.state.orphans.find_support import LATER
 
 
 @VERSIONS

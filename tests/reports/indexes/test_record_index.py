@@ -13,14 +13,12 @@ from hudictl.formats.index_records import Location, decode_location, group_numbe
 from hudictl.reports.indexes import record_index
 from hudictl.reports.indexes.record_index import RECORD_INDEX
 from hudictl.reports.indexes.view import chosen
-from hudictl.table.logs.scan import scan_rule
-from hudictl.table.logs.slice_files import slice_files
-from hudictl.table.metadata.listing import listing_table, merged_slices
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put
 from tests.metadata_edits import append_deletes, append_records, newest_log
 from tests.reports.indexes.compared import compare, rows
+from tests.reports.indexes.record_index_support import entries, some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 KINDS = pytest.mark.parametrize(
@@ -29,24 +27,8 @@ KINDS = pytest.mark.parametrize(
 INDEXES = "record_index"
 
 
-def entries(copy: Copy) -> dict[str, tuple[str, dict[str, Any]]]:
-    """The records of the index with their file groups, by key."""
-    metadata = listing_table(copy.table)
-    assert metadata is not None
-    return {
-        key: (files[0].data.file_id, record)
-        for files in merged_slices(metadata, RECORD_INDEX)
-        for key, record in index_workers.index_records(slice_files(metadata, files, scan_rule(metadata), []), dict)
-    }
-
-
 def told(copy: Copy) -> list[tuple[str, str | None]]:
     return sorted((row.difference, row.key) for row in rows(copy, RECORD_INDEX))
-
-
-def some(copy: Copy) -> tuple[str, str, dict[str, Any]]:
-    """A key of the index with its file group and record; the group's last log has records."""
-    return min((key, group, record) for key, (group, record) in entries(copy).items())
 
 
 def changed(record: Mapping[str, Any], **fields: object) -> dict[str, Any]:

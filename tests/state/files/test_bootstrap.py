@@ -18,7 +18,7 @@ from hudictl.state.files.bootstrap import INDEX, INDEX_LOST, SOURCE_ELSEWHERE, S
 from tests import support
 from tests.bootstrap import Status, bootstrapped, edit_index
 from tests.helpers import Copy, plan, put, restore, rollback_of, savepoint, session, tree
-from tests.reports.health.test_check import check
+from tests.reports.health.check_support import check
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TO_INSTANT = RestoreOptions(to_instant=True)

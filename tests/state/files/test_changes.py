@@ -13,7 +13,19 @@ from hudictl.table.files.slices import Committed, StoredFile
 from hudictl.table.files.sweep import Partition
 from hudictl.table.rules import rules_of
 from hudictl.workers import Listing, Packed, pack
-from tests.state.files.test_partition import LATE, MANY, OLD, PATH, START, TIMES, History, base, histories, log, stored
+from tests.state.files.partition_support import (
+    LATE,
+    MANY,
+    OLD,
+    PATH,
+    START,
+    TIMES,
+    History,
+    base,
+    histories,
+    log,
+    stored,
+)
 
 NEW, OPEN = TIMES[4], TIMES[8]
 ARCHIVED = TIMES[0]

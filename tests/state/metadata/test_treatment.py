@@ -9,18 +9,15 @@ import pytest
 from hudictl.errors import Conflict, HudictlError, Unreadable, Unsupported
 from hudictl.formats.log_blocks import HFILE_DATA, encode_block, encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.files.needed import judged, needed_files
 from hudictl.state.metadata import treatment as module
 from hudictl.state.metadata.treatment import metadata_fate
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
-from hudictl.table.metadata.listing import read_known
 from hudictl.table.properties import update_properties
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
-    ENGINE,
     Copy,
     assert_kept,
     files_of,
@@ -33,14 +30,10 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import hfile_block, newest_log, say, write
-from tests.state.metadata.test_undo import first_logs
+from tests.state.metadata.treatment_support import facts_of
+from tests.state.metadata.undo_support import first_logs
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-
-
-def facts_of(copy: Copy) -> Facts:
-    table = copy.table
-    return read_facts(table, ENGINE, read_signs(table), known=read_known(table, ENGINE))
 
 
 def fate(copy: Copy, removed: tuple[str, ...] = (), **more: object) -> MetadataPlan:

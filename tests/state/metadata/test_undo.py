@@ -1,8 +1,7 @@
 """What of a metadata table can go back with the data table; the listing that is left is read as a reader reads it."""
 
 import shutil
-from collections.abc import Collection, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,8 +9,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import HFILE_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.log_contents import encode_hfile
-from hudictl.state.metadata.facts import read_metadata_facts
-from hudictl.state.metadata.undo import MetadataPlan, Mode, plan_metadata
+from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.timeline.removed import instants_after, own_rule
 from hudictl.table.metadata.listing import listing_table, read_listing
 from hudictl.table.properties import update_properties
@@ -20,14 +18,9 @@ from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put
 from tests.metadata_edits import hfile_block, newest_log
+from tests.state.metadata.undo_support import LISTED, first_logs, planned, reasons
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-LISTED = "hoodie.table.metadata.partitions"
-
-
-def planned(copy: Copy, removed: Collection[str]) -> MetadataPlan:
-    table = copy.table
-    return plan_metadata(read_metadata_facts(table, load_timeline(table)), removed)
 
 
 def after(copy: Copy, target: str) -> list[str]:
@@ -35,10 +28,6 @@ def after(copy: Copy, target: str) -> list[str]:
     table, timeline = copy.table, load_timeline(copy.table)
     commit = next(entry for entry in timeline.completed_writes() if entry.time == target)
     return [entry.time for entry in instants_after(table, timeline, commit, own_rule(table))]
-
-
-def reasons(plan: MetadataPlan) -> dict[str, str]:
-    return {entry.partition: entry.reason for entry in plan.partitions if entry.reason is not None}
 
 
 def undo(copy: Copy, plan: MetadataPlan) -> None:
@@ -51,11 +40,6 @@ def undo(copy: Copy, plan: MetadataPlan) -> None:
     for instant in plan.undone:
         for name in instant.names:
             drop(timeline / name)
-
-
-def first_logs(copy: Copy, partition: str) -> list[Path]:
-    """The logs that begin the file groups."""
-    return list((copy.meta / "metadata" / partition).glob(".[!.]*.log.1_0-0-0"))
 
 
 def listed(copy: Copy) -> set[str]:

@@ -15,8 +15,8 @@ from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import NEVER, Copy, drop, metadata_timeline, put, rollback_plan
 from tests.metadata_edits import newest_log
-from tests.ops.rollback.test_metadata_aside import with_a_shared_log
-from tests.state.metadata.test_undo import LISTED, first_logs, planned, reasons
+from tests.ops.rollback.metadata_aside_support import with_a_shared_log
+from tests.state.metadata.undo_support import LISTED, first_logs, planned, reasons
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LATE = "20261130000000000"

@@ -14,7 +14,7 @@ from hudictl.table.metadata.place import metadata_table_in_use
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, put, session, tree
-from tests.state.orphans.test_find import LONG_AGO, between_commits, listed, orphan, stray
+from tests.state.orphans.find_support import LONG_AGO, between_commits, listed, orphan, stray
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 

@@ -14,7 +14,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, put, restore
 from tests.metadata_edits import block_saying, hfile_block, newest_log, write
-from tests.state.orphans.test_find import (
+from tests.state.orphans.find_support import (
     LATER,
     LONG_AGO,
     UNPROVED,

@@ -1,13 +1,10 @@
 """Partitions that were dropped after a savepoint: a clean of Hudi deletes their folders, whatever is savepointed."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
@@ -18,31 +15,10 @@ from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, put, restore, savepoint, session
-from tests.reports.health.test_check import brief, check
+from tests.reports.health.check_support import brief, check
+from tests.state.timeline.dropped_support import groups, replaced
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-
-
-def groups(copy: Copy, partition: str) -> list[str]:
-    files = (parse_data_file(path.name) for path in (copy.path / partition).iterdir() if path.name[0].isalnum())
-    return sorted({file.file_id for file in files if file is not None})
-
-
-def replaced(copy: Copy, partition: str, ids: list[str], operation: str = "DELETE_PARTITION") -> str:
-    """A completed commit that replaces file groups."""
-    time = time_plus_ms(copy.commits[-1], 1000)
-    end = "" if copy.version == "v6" else f"_{time_plus_ms(time, 500)}"
-    body = {
-        "partitionToWriteStats": {},
-        "partitionToReplaceFileIds": {partition: ids},
-        "operationType": operation,
-        "compacted": False,
-        "extraMetadata": {},
-    }
-    for name, content in ((".replacecommit.requested", b""), (".replacecommit.inflight", b"")):
-        copy.write(f"{time}{name}", content)
-    copy.write(f"{time}{end}.replacecommit", json.dumps(body).encode())
-    return time
 
 
 def dropped(copy: Copy) -> dict[str, str]:

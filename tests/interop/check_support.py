@@ -1,0 +1,11 @@
+"""What the tests of check share with others."""
+
+from pathlib import Path
+
+from hudictl.reports.health.check import check_table
+from hudictl.table.table import open_table
+from tests.interop import product
+
+
+def slugs(base: Path) -> list[str]:
+    return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings]
