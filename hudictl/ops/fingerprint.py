@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
@@ -25,7 +24,7 @@ _WINDOW_BYTES = 8 * 1024 * 1024
 _DIGITS = 16
 
 
-def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
+def table_fingerprint(table: Table, options: Mapping[str, object]) -> dict[str, str]:
     """The place and the kind of the table, and the options of the command."""
     return {
         "plan version": str(PLAN_VERSION),
@@ -40,7 +39,7 @@ def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str
     }
 
 
-def options_digest(options: Mapping[str, Any]) -> str:
+def options_digest(options: Mapping[str, object]) -> str:
     """A digest of the options of the command."""
     # By value: a plan that went through jq has 2 for 2.0.
     plain = {

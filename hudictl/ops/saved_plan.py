@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
@@ -45,7 +44,7 @@ class SavedPlan:
     table: str
     timezone: str | None
     target: str
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     fingerprint: Mapping[str, str]
     files: frozenset[str]
 

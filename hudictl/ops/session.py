@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from hudictl.engine.base import Engine
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
@@ -123,7 +123,7 @@ def changing(
     session: Session,
     kind: Kind,
     target: str,
-    plan: Mapping[str, Any],
+    plan: Mapping[str, object],
     *,
     look: Callable[[Hold], TimedRun],
     work: Callable[[TimedRun], Report],
@@ -148,7 +148,7 @@ def changing(
 def changing_all(
     session: Session,
     kind: Kind,
-    plans: Sequence[tuple[str, Mapping[str, Any]]],
+    plans: Sequence[tuple[str, Mapping[str, object]]],
     *,
     look: Callable[[Hold], tuple[AnyRun, Sequence[str]]],
     work: Callable[[AnyRun], Sequence[Report]],

@@ -60,6 +60,9 @@ class BegunPlan:
     instants: tuple[BegunInstant, ...] = ()
     completed: bool | None = None
     later_writes: tuple[str, ...] = ()
+    savepoints_deleted: tuple[str, ...] = ()
+    cleans_discarded: tuple[str, ...] = ()
+    rollbacks_discarded: tuple[str, ...] = ()
     rollbacks_removed: tuple[str, ...] = ()
     metadata_table: str | None = None
     indexes_kept: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Unreadable
@@ -115,7 +115,7 @@ class OrphanPlan:
         return sum(orphan.file.size or 0 for orphan in self.orphans)
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The plan for the operation's record."""
         return {
             "options": asdict(self.options),

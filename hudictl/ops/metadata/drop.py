@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import INDEXING
@@ -114,7 +114,7 @@ class DropPlan:
         return tuple(name for name in self.names if is_defined(name))
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The plan for the operation's record."""
         return {
             "options": asdict(self.options),

@@ -4,7 +4,7 @@ in line with storage there, and put back last. docs/metadata-table.md gives the 
 A failure of the metadata table itself never stops the operation: it is deleted then, and Hudi builds it again.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from hudictl.storage import delete_all, read_whole
 from hudictl.table.files.choose import Difference, difference
 from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.files.sweep import Sweep
+from hudictl.table.files.sweep import Partition, Sweep
 from hudictl.table.files.view import committed_without, list_partition
 from hudictl.table.metadata.aside import (
     Own,
@@ -352,7 +352,12 @@ def _bring_in_line(
     return f"its listing differs from storage: {first_few(paths)}" if paths else None
 
 
-def _changes(table: Table, listing: ListedFiles, found: Sweep, look: Callable[..., Difference | None]) -> Changes:
+def _changes(
+    table: Table,
+    listing: ListedFiles,
+    found: Sweep,
+    look: Callable[[Partition[Sequence[StoredFile]]], Difference | None],
+) -> Changes:
     """What the listing must say in addition, by partition, so that it lists what storage has."""
     beyond = _beyond(table, listing, found)
     return dict(found.over("compare with the metadata table", look, listed=listing.files, given=beyond))

@@ -1,4 +1,4 @@
-"""Executing a restore, in the order of docs/restore-order.md. Every phase is idempotent: a rerun does the missing parts."""
+"""Executing a restore, in the order of docs/restore-order.md. Every phase is idempotent: a rerun does the rest."""
 
 import time
 from collections.abc import Collection, Mapping

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore
@@ -146,7 +146,7 @@ class RestorePlan:
         return not (self.undo.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The plan for the operation's record; the files are named in the restore's own metadata."""
         return {
             "options": asdict(self.options),

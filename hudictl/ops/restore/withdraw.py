@@ -1,9 +1,9 @@
 """Withdrawing a pending restore of hudictl's that has deleted no data file: its instants are published again."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hudictl import workers
 from hudictl.engine.base import values
@@ -31,7 +31,7 @@ from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import delete_dropped
 from hudictl.table.metadata.place import metadata_table_in_use
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import BegunPlan, begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
 
@@ -96,7 +96,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
         published_again=tuple(file.time for file in copies),
         rollbacks_removed=_rollbacks(signs, restore, instants),
         not_brought_back=_not_brought_back(table, signs, restore),
-        savepoints_touched=(restore.plan.target or "", *_asked(table, restore).get("savepoints_deleted", ())),
+        savepoints_touched=(restore.plan.target or "", *_asked(table, restore).savepoints_deleted),
         instants=instants,
         copies=copies,
         timeline=frozenset(signs.timeline.modified_ms),
@@ -260,10 +260,9 @@ def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str])
     return tuple(sorted(own, reverse=True))
 
 
-def _asked(table: Table, restore: PendingRestore) -> Mapping[str, Any]:
-    """The recorded plan of the restore, with its options."""
-    operation = read_operation(table.storage, restore.instant.time)
-    return operation.plan if operation else {}
+def _asked(table: Table, restore: PendingRestore) -> BegunPlan:
+    """The recorded plan of the restore."""
+    return begun_plan(read_operation(table.storage, restore.instant.time))
 
 
 def _metadata_table(table: Table, restore: PendingRestore, *, aside: bool) -> str:
@@ -271,7 +270,7 @@ def _metadata_table(table: Table, restore: PendingRestore, *, aside: bool) -> st
     aside, and is lost, as another writer has made a new one."""
     if metadata_table_in_use(table) and not aside:
         return "unchanged"
-    had = _asked(table, restore).get("metadata_table", Mode.NONE.value) != Mode.NONE.value
+    had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
     return "deleted" if had else Mode.NONE.value
 
 
@@ -283,15 +282,14 @@ def _is_there(signs: Signs, time: str, action: str) -> bool:
 def _not_brought_back(table: Table, signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
     """What the restore removed before its instants, and is still missing."""
     plan = _asked(table, restore)
-    said = (("savepoints_deleted", SAVEPOINT), ("cleans_discarded", CLEAN), ("rollbacks_discarded", ROLLBACK))
-    gone = [
-        f"the {action} {time}"
-        for key, action in said
-        for time in plan.get(key, ())
-        if not _is_there(signs, time, action)
-    ]
+    said = (
+        (SAVEPOINT, plan.savepoints_deleted),
+        (CLEAN, plan.cleans_discarded),
+        (ROLLBACK, plan.rollbacks_discarded),
+    )
+    gone = [f"the {action} {time}" for action, times in said for time in times if not _is_there(signs, time, action)]
     if read_kept(table, restore.instant.time) is not None:
         return tuple(gone)
     # If nothing was recorded, the metadata table is deleted whole.
-    indexes = (*plan.get("indexes_kept", ()), *plan.get("indexes_lost", ()))
+    indexes = (*plan.indexes_kept, *plan.indexes_lost)
     return (*gone, *(f"the index {name}" for name in indexes if name not in table.indexes))

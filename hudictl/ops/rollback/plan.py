@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hudictl.formats.instants import State
 from hudictl.formats.plans import CompactedSlice
@@ -101,7 +101,7 @@ class RollbackPlan:
         return self.options.keep_plan and not begun and instant is not None and instant.state is State.REQUESTED
 
     @property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The plan for the operation's record; the files are named in the rollback's own metadata."""
         return {
             "options": asdict(self.options),
