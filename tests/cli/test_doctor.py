@@ -195,6 +195,7 @@ def test_text_has_a_line_for_each_check(tell: Tell) -> None:
 
 
 @pytest.mark.cluster
+@pytest.mark.usefixtures("default_engine")
 def test_the_real_spark(tell: Tell) -> None:
     outcome, _ = outcomes(tell("doctor", "-o", "json", "--master", "local[1]"))["spark"]
     assert outcome == "ok"
