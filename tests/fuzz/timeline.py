@@ -92,9 +92,9 @@ def archive_parquet(body: bytes) -> None:
     """Its instants, each with time and action, and their files."""
     with suppress(Unreadable):
         found = archived_timeline.decode_lsm(Bytes(body).read_at, len(body), "it")
-        times = {entry.time for entry in found}
-        bodies = archived_timeline.decode_lsm_bodies(Bytes(body).read_at, len(body), "it", times, plans=True)
-        assert bodies.keys() == {(entry.time, entry.action) for entry in found}
+        wanted = {(entry.time, entry.action) for entry in found}
+        bodies = archived_timeline.decode_lsm_bodies(Bytes(body).read_at, len(body), "it", wanted, plans=True)
+        assert bodies.keys() == wanted
 
 
 def manifest(body: bytes) -> None:

@@ -295,7 +295,7 @@ def partition_of(record: Mapping[str, Any]) -> str:
 def planned(life: Life, target: str) -> MetadataPlan:
     return plan(
         Copy(life.hudi.version, life.path.name, life.path), target, RestoreOptions(to_instant=True)
-    ).metadata_table
+    ).undo.metadata_table
 
 
 @pytest.mark.short("v6-mor-6")

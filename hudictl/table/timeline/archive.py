@@ -197,8 +197,8 @@ def read_bodies(
     for entry in entries:
         by_file[entry.file].append(entry)
     for name, members in by_file.items():
-        times = {entry.time for entry in members}
-        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, times, plans=plans)
+        wanted = {(entry.time, entry.action) for entry in members}
+        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, wanted, plans=plans)
         yield from ((entry, *found[entry.time, entry.action]) for entry in members)
 
 
