@@ -3,8 +3,9 @@
 import os
 import shutil
 import time
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,9 +36,9 @@ settings.load_profile("unhurried")
 
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
-# on versions 6 and 9 each time, and on 8 with the long form, also by the real Hudi, whose third release need not be
-# started then. These look at what each Hudi has written, or did.
+# on 6 or 9 each time (tests take turns), and on all three with the long form. These look at what each Hudi has written.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
+_VERSIONS = ("v6", "v8", "v9")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,12 +70,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             cases = {case for case in short.args if words >= set(case.split("-"))}
             missing.setdefault(item.nodeid.partition("[")[0], set(short.args)).difference_update(cases)
             long = not cases
-        elif copies and not long and isinstance(item, pytest.Function) and len(words) > 1:
+        elif copies and not long and isinstance(item, pytest.Function) and words:
             products.setdefault(item.nodeid.partition("[")[0], []).append(item)
         if long:
             item.add_marker(pytest.mark.full)
-    for cases_of_one in [] if config.option.products else products.values():
-        for item in set(cases_of_one) - set(covering(cases_of_one)):
+    for name, cases in [] if config.option.products else products.items():
+        each = any(f"/{module}.py" in name for module in _EACH_VERSION)
+        for item in set(cases) - set(covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)):
             item.add_marker(pytest.mark.full)
     # A case that is renamed would leave the short form, and nobody would see it. Who asks for single tests has not all.
     for item in items:
@@ -84,18 +86,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.runtest = partial(pytest.fail, f"marked as short, but there is no such case: {lost}")
 
 
-def covering(items: list[pytest.Function]) -> list[pytest.Function]:
-    """Few cases of a test, in which each value of each parameter (a version, a kind, a step) comes once at least.
+def covering(items: list[pytest.Function], turn: int, by_turns: Collection[str] = ()) -> list[pytest.Function]:
+    """Few cases of a test, in which each value of each parameter (a kind, a step) comes once at least.
 
-    Values that have to come again take turns.
+    Values that may be missing, and those that have to come again, take turns; the turn says which comes first.
     """
+    first = turn % len(items)
     values = {item: {(name, _shown(value)) for name, value in item.callspec.params.items()} for item in items}
+    needed = {item: {value for value in values[item] if value[1] not in by_turns} | {("", None)} for item in items}
     chosen: list[pytest.Function] = []
     seen: Counter[tuple[str, object]] = Counter()
-    while new := [item for item in items if not values[item] <= seen.keys()]:
-        uses = {item: [seen[value] for value in values[item]] for item in new}
-        chosen.append(max(new, key=lambda item: (uses[item].count(0), -sum(uses[item]))))
-        seen.update(values[chosen[-1]])
+    while new := [item for item in items[first:] + items[:first] if not needed[item] <= seen.keys()]:
+        uses = {item: sum(seen[value] for value in values[item]) for item in new}
+        chosen.append(max(new, key=lambda item: (len(needed[item] - seen.keys()), -uses[item])))
+        seen.update(values[chosen[-1]] | needed[chosen[-1]])
     return chosen
 
 

@@ -181,6 +181,7 @@ def test_man_pages_are_good_roff(pages: dict[str, str], tmp_path: Path) -> None:
     assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "heading", "table"), stories())
 def test_examples_run_as_shown(
     page: str,

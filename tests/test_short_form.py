@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.conftest import covering
+from tests.support import VERSIONS
 
 
 def cases(**parameters: list[Any]) -> list[Any]:
@@ -20,12 +21,19 @@ class SimpleItem:
 
 def test_each_value_of_each_parameter_comes_and_versions_take_turns() -> None:
     steps = ["begin", "hide", "delete", "end"]
-    chosen = [case.callspec.params for case in covering(cases(version=["v6", "v9"], kind=["cow", "mor"], step=steps))]
-    assert sorted(case["step"] for case in chosen) == sorted(steps)
-    assert sorted(case["version"] for case in chosen) == ["v6", "v6", "v9", "v9"]
-    assert sorted(case["kind"] for case in chosen) == ["cow", "cow", "mor", "mor"]
+    product = cases(version=["v6", "v9"], kind=["cow", "mor"], step=steps)
+    for turn in range(len(product)):
+        chosen = [case.callspec.params for case in covering(product, turn, VERSIONS)]
+        assert sorted(case["step"] for case in chosen) == sorted(steps)
+        assert sorted(case["version"] for case in chosen) == ["v6", "v6", "v9", "v9"]
+        assert {case["kind"] for case in chosen} == {"cow", "mor"}
 
 
 def test_no_case_of_a_list_is_left_out() -> None:
     listed = cases(damage=["lost", "cut", "empty"])
-    assert covering(listed) == listed
+    assert sorted(covering(listed, 1), key=listed.index) == listed
+
+
+def test_of_versions_alone_one_comes_by_turns() -> None:
+    both = cases(version=["v6", "v9"])
+    assert [covering(both, turn, VERSIONS) for turn in range(2)] == [both[:1], both[1:]]

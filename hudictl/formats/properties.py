@@ -12,6 +12,7 @@ DATABASE = "hoodie.database.name"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"} | {c: f"\\{c}" for c in "=:#!"}
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_PAIR = re.compile(r"((?:[^=: \t\f\\]+|\\.?)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 
 
 def decode(body: bytes) -> dict[str, str]:
@@ -89,13 +90,9 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    end = 0
-    while end < len(line) and line[end] not in "=: \t\f":
-        end += 2 if line[end] == "\\" else 1
-    rest = line[end:].lstrip(" \t\f")
-    if rest[:1] in ("=", ":"):
-        rest = rest[1:].lstrip(" \t\f")
-    return line[:end], rest
+    match = _PAIR.match(line)
+    assert match is not None  # it matches any text
+    return match[1], match[2]
 
 
 def _unescape(text: str) -> str:

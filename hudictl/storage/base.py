@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 
 _LONGEST = 1024
+_NO_NAMES = frozenset({"", ".", ".."})
 """Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
 _FEW = 64 * 1024 * 1024
 """Bytes of a file that is read without a look at its size."""
@@ -184,10 +185,9 @@ def inside(path: str) -> str:
     Raises Unreadable: an empty part, ``.``, ``..``, NUL, or half a pair of UTF-16 in it; or it is longer than stores
     allow.
     """
-    parts = path.split("/")
     too_long = len(path) > _LONGEST // 4 and len(path.encode(errors="surrogatepass")) > _LONGEST
     half = not path.isascii() and _HALF.search(path)
-    if "" in parts or "." in parts or ".." in parts or "\0" in path or half or too_long:
+    if not _NO_NAMES.isdisjoint(path.split("/")) or "\0" in path or half or too_long:
         raise Unreadable(
             f"{path!r} is no path inside the table",
             hint="correct the name in the table's properties, or move the record with it out of the table",

@@ -143,7 +143,7 @@ class LocalStorage(Storage):
             "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         )
         outcomes: list[DeleteOutcome] = []
-        for folder, group in groupby(map(inside, paths), os.path.dirname):
+        for folder, group in groupby(map(inside, paths), lambda path: path.rpartition("/")[0]):
             outcomes += self._delete_in(folder, [*group])
         return outcomes
 
@@ -157,7 +157,7 @@ class LocalStorage(Storage):
             return [DeleteOutcome(path, error.strerror or str(error)) for path in paths]
 
     def _delete(self, path: str, folder: int) -> DeleteOutcome:
-        name = os.path.basename(path)
+        name = path.rpartition("/")[2]
         try:
             _unlink(_sidecar(name), folder)
             _unlink(name, folder)

@@ -179,6 +179,7 @@ TYPED = {
 """What is typed before a Tab, and the line behind it."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path", "profiles")
 @pytest.mark.parametrize("shell", list(STARTS))
 def test_a_tab_in_a_real_shell(unpack: Unpack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:

@@ -13,6 +13,8 @@ from tests.damage.cases import Case, chosen
 from tests.damage.harms import do_harm
 from tests.helpers import OWN, Copy, tree
 
+pytestmark = pytest.mark.slow
+
 Command = tuple[str, ...]
 LOCAL = ("--engine", "local")
 LOOKS: tuple[Command, ...] = (

@@ -7,6 +7,8 @@ from tests.cli.conftest import Tell, Unpack
 from tests.helpers import OWN, tree
 from tests.interop.make_logs import log_files
 
+pytestmark = pytest.mark.slow
+
 ANSWERED = (0, 3)
 REFUSED = (11, 12, 13)
 LOOKS = [

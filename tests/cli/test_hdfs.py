@@ -11,6 +11,8 @@ from tests.helpers import Copy
 from tests.storage import name_node
 from tests.storage.name_node import NameNode, refusal, serving
 
+pytestmark = pytest.mark.slow
+
 LOCAL = ("--engine", "local")
 
 

@@ -10,6 +10,8 @@ from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import changes, looks, pending
 from tests.helpers import OWN, Copy, put, tree
 
+pytestmark = pytest.mark.slow
+
 WORDS = "p\x1b[31m\nINJECTED\r\t\x07\x7f\x9b\u061c\u200f\u202e\u2028\u2066[red]$(id)`id`|"
 BYTES = f"{WORDS}\udcff"
 """A file's name, of which not all is UTF-8."""

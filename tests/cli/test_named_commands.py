@@ -17,6 +17,8 @@ from tests.damage.cases import chosen
 from tests.damage.harms import do_harm
 from tests.helpers import Copy
 
+pytestmark = pytest.mark.slow
+
 LOCAL = ("--engine", "local")
 _COMMAND = re.compile(r"`(hudictl [^`]+)`|\"command\": \"(hudictl [^\"]+)\"")
 _OPTION = re.compile(r"(--[a-z][a-z-]+)(?:[= ]([\w.:=+-]*[a-z0-9=][\w.:=+-]*))?")

@@ -23,6 +23,8 @@ from tests.cli.object_store_support import bare, files
 from tests.helpers import session
 from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
 
+pytestmark = pytest.mark.slow
+
 TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "cow_flat_nomdt")]
 MORE_TABLES = [
     (version, name)

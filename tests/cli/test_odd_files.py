@@ -16,6 +16,8 @@ from tests.cli.every_command import Command, answer, changes, looks
 from tests.cli.help_support import COMMANDS
 from tests.helpers import OWN, Copy, savepoint
 
+pytestmark = pytest.mark.slow
+
 Kind = Callable[[Path, Path], None]
 SECRET = "what only the operator may read"
 TABLE = "mor_failed_lazy"

@@ -24,6 +24,8 @@ from tests.cli.every_command import LONGEST_S, Command, changes, looks
 from tests.crash.inject import Crash, dying
 from tests.helpers import Copy, put, savepoint, tree
 
+pytestmark = pytest.mark.slow
+
 ODD = (
     "..",
     "../outside/kept",

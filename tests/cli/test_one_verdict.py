@@ -18,6 +18,8 @@ from tests.ops.rollback.beside_support import complete
 from tests.ops.rollback.execute_support import died, newest
 from tests.ops.undo.untouched_support import arm
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER = "20261121040000000"
 

@@ -338,6 +338,7 @@ def texts(folder: Path) -> str:
     return "".join(path.read_text(errors="replace") for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_secrets_are_printed_and_stored_nowhere(
     s3: S3, write: Write, tell: Tell, copy: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,8 @@ from benchmarks.table import TablePlan, generate, yesterday
 from tests.cli.conftest import Tell
 from tests.s3 import S3, Application, Environment, Start
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("LIST", "GET", "HEAD", "PUT", "DELETE")
 COMMANDS = ("timeline show", "savepoint create", "check", "rollback", "restore")
 

@@ -14,6 +14,8 @@ from tests.cli.conftest import Unpack
 from tests.cli.terminal_support import LOCAL, PATIENCE_S, ROOT, ended, spawn
 from tests.helpers import OWN, Copy, put, tree
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 
 

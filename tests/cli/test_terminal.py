@@ -18,6 +18,8 @@ from tests.cli.conftest import Unpack
 from tests.cli.terminal_support import LOCAL, PATIENCE_S, ROOT, ended, spawn
 from tests.helpers import Copy, plan, required, tree
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import changes, looks
 from tests.helpers import OWN, Copy, savepoint
 
+pytestmark = pytest.mark.slow
+
 CALLS = ("open", "scandir", "stat", "rename", "link", "unlink", "mkdir", "replace")
 AFTER = (2, 5, 9, 14, 20, 30, 45, 70, 110, 180, 300)
 GONE = ("", ".hoodie", OWN, f"{OWN}/tmp", ".hoodie/timeline", ".hoodie/metadata", "part-0")

@@ -9,6 +9,8 @@ import pytest
 from tests.mutants.fault import PACKAGE, Fault
 from tests.mutants.faults import LISTS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", LISTS)
 def test_each_can_be_planted_and_asks_tests_that_are_there(name: str) -> None:

@@ -18,6 +18,8 @@ from hudictl.storage.s3 import S3Storage
 from tests.s3 import BUCKET, S3, Application, Environment, Start
 from tests.storage.contract import ExclusiveContract, ReadContract
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def opened(s3: S3) -> S3Storage:

@@ -197,9 +197,9 @@ class Undo:
     def files(self) -> Iterator[FileRow]:
         """The files to delete, by path: two plans of one table are equal as text."""
         return (
-            FileRow(file.path, entry.time, file.size or 0)
+            FileRow(path, entry.time, size)
             for entry in self.removals
-            for file in sorted(entry.files, key=lambda file: file.path)
+            for path, size in sorted((file.path, file.size or 0) for file in entry.files)
         )
 
     @property

@@ -176,8 +176,8 @@ FAULTS = (
     ),
     Fault(
         BASE,
-        'or ".." in parts ',
-        "",
+        '"", ".", ".."',
+        '"", "."',
         "a name in the table leads out of it",
         ("storage/test_untrusted.py::test_a_path_stays_in_the_table",),
     ),

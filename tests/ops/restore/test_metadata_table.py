@@ -61,6 +61,7 @@ def indexed() -> Iterator[tuple[str, str]]:
             yield version, name
 
 
+@pytest.mark.slow
 @pytest.mark.short("v6-mor", "v9-cow", "v9-parted")
 @pytest.mark.parametrize(("version", "name"), list(indexed()))
 def test_to_each_commit_with_all_indexes(version: str, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -87,6 +88,7 @@ def test_to_each_commit_with_all_indexes(version: str, name: str, tmp_path_facto
         assert set(assert_indexes(copy)) == set(copy.table.indexes) - {"partition_stats"}
 
 
+@pytest.mark.slow
 @SHORT
 @pytest.mark.parametrize("name", ["cow_record_index", "mor_part", "cow_cleaned", "cow_cluster", "mor_savepoints"])
 def test_to_each_commit_of_other_tables(unpack: Unpack, version: str, name: str) -> None:

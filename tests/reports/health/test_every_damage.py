@@ -15,6 +15,8 @@ from tests.damage.harms import do_harm
 from tests.helpers import Copy
 from tests.reports.health.check_support import check
 
+pytestmark = pytest.mark.slow
+
 NOT_SEEN = {
     ("base", "flipped"): "no column is decoded",
     ("cdc-log", "flipped"): "no block is decoded",

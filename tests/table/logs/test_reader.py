@@ -188,6 +188,7 @@ def test_headers_of_a_large_log_are_less_than_a_percent_of_it(small: Small, monk
     assert len(read) < 64 * 3
 
 
+@pytest.mark.slow
 def test_on_an_object_store(s3: S3, real: Real) -> None:
     """The same paths, patterns, and tables above."""
     base = base_of(real("v6", "mor_failed_lazy"))

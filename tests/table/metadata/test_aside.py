@@ -475,6 +475,7 @@ def test_the_listing_is_read_where_it_is_set_aside(version: str, tmp_path: Path)
     assert read_listing(table_aside(table, aside), [], table) == listing
 
 
+@pytest.mark.slow
 @MOVING
 def test_on_s3(s3: S3, store: str, tmp_path: Path) -> None:
     """A store that cannot move folders."""

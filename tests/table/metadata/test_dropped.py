@@ -159,6 +159,7 @@ def test_a_damaged_record_of_what_is_out_of_use(small: Small, monkeypatch: pytes
     assert table.storage.stat("part-0/f")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_on_s3(s3: S3, tmp_path: Path, version: str) -> None:
     prefix = str(uuid.uuid4())
