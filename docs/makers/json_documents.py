@@ -21,6 +21,7 @@ from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
+from hudictl.reports.commits import CommitDifference, CommitFile, CommitPartition, CommitRow
 from hudictl.reports.doctor.checkup import Checkup
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
@@ -83,6 +84,10 @@ _TABLE = {"table": str}
 DOCUMENTS = (
     Document("table show", RESULT, TableDescription, table=UNFINISHED),
     Document("timeline show", ROWS, TimelineRow),
+    Document("commit list", ROWS, CommitRow),
+    Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
+    Document("commit show", ROWS, CommitFile, "with `--by file`", "20261121030415374 --by file"),
+    Document("commit diff", ROWS, CommitDifference, line="/lake/trips"),
     Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
     Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),
     Document("savepoint list", ROWS, SavepointRow),

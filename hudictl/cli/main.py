@@ -55,7 +55,18 @@ class _Commands(UserDict[str, Any]):
 
 give_variables(hudictl)
 _NAMES = (
-    *("table", "timeline", "savepoint", "restore", "rollback", "resume", "failed-writes", "heartbeat", "marker"),
+    *(
+        "table",
+        "timeline",
+        "commit",
+        "savepoint",
+        "restore",
+        "rollback",
+        "resume",
+        "failed-writes",
+        "heartbeat",
+        "marker",
+    ),
     *("orphans", "file", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config", "demo"),
     "completion",
 )

@@ -128,7 +128,12 @@ class ChangeOptions:
 
 def table_options(command: Command) -> Command:
     """Adds the common options; the command gets them as ``common``."""
-    return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, required=True)(common_options(command))
+    return required_table(common_options(command))
+
+
+def required_table(command: Command) -> Command:
+    """Adds -t to a command that has ``common_options``."""
+    return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, required=True)(command)
 
 
 def table_options_of_group(command: Command) -> Command:

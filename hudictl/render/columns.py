@@ -3,6 +3,14 @@
 _BY_IMPORTANCE = {
     "BlockLine": "index block_type instant fate | records target bytes offset header",
     "Checkup": "outcome check text | advice",
+    "CommitDifference": "time here there | action",
+    "CommitFile": "partition file records bytes | errors updated deleted inserted previous file_id file_bytes "
+    "log_files log_records log_blocks corrupt_log_blocks rollback_blocks",
+    "CommitPartition": "partition records bytes | errors updated deleted inserted files_added files_updated "
+    "replaced_file_groups",
+    "CommitRow": "time action records problem | errors bytes operation updated deleted inserted completed_utc "
+    "duration_ms schema_changed files_added files_updated partitions write_amplification checkpoint timeline "
+    "requested_utc",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",

@@ -76,7 +76,7 @@ def print_table(
     heads = {column: (column.removesuffix("_ms").replace("_", " "), "bold") for column in filled}
     widths = _widths(heads, {column: cells[column] for column in filled}, out.width, kind)
 
-    right = {column for column in widths if any(isinstance(row[column], int) for row in rows)}
+    right = {column for column in widths if any(isinstance(row[column], (int, float)) for row in rows)}
     shown = [column for column in filled if column in widths]
     lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
     parts = [part for line in lines for part in _lines({column: line[column] for column in shown}, widths, right)]
@@ -133,6 +133,8 @@ def _cell(column: str, value: Any) -> Cell:
         if column == "exit_code":
             return str(value), _BAD if value else _GOOD
         return age(value) if column.endswith("_ms") else f"{value:,}", ""
+    if isinstance(value, float):
+        return f"{value:,.2f}", ""
     if isinstance(value, (list, tuple)):
         return printable(", ".join(str(entry) for entry in value)) or "none", ""
     text = str(value)

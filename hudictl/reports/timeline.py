@@ -74,18 +74,24 @@ def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
     Raises:
         Unreadable: the timeline folder is missing, or a file of the archive is damaged.
     """
+    return at_one_time(lambda: list(_rows(table, instants_shown(table, wanted))))
+
+
+def instants_shown(table: Table, wanted: TimelineFilter) -> list[tuple[Entry, str]]:
+    """The instants, each with the timeline that it is on. No instant is read.
+
+    Raises:
+        FileNotFoundError: see ``at_one_time``.
+        Unreadable.
+    """
     # A limit is on the newest, whatever the order in which they are shown.
     newest_first = wanted.descending or wanted.limit is not None
-
-    def read() -> list[TimelineRow]:
-        entries: Iterator[Entry] = timeline_in_order(table, newest_first=newest_first)
-        if wanted.archived:
-            entries = _with_archived(table, entries, wanted, newest_first)
-        once = (_one(list(same)) for _, same in groupby(entries, key=order))
-        shown = list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))
-        return list(_rows(table, shown if wanted.descending == newest_first else shown[::-1]))
-
-    return at_one_time(read)
+    entries: Iterator[Entry] = timeline_in_order(table, newest_first=newest_first)
+    if wanted.archived:
+        entries = _with_archived(table, entries, wanted, newest_first)
+    once = (_one(list(same)) for _, same in groupby(entries, key=order))
+    shown = list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))
+    return shown if wanted.descending == newest_first else shown[::-1]
 
 
 def _with_archived(

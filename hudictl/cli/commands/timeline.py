@@ -1,22 +1,18 @@
 """``hudictl timeline``."""
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.complete import instants
-from hudictl.cli.options import TableOptions, duration_ms, table_options
+from hudictl.cli.lists import time_of
+from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import show_rows, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
-from hudictl.errors import Unreadable, UsageError
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
-
-if TYPE_CHECKING:
-    from hudictl.table.table import Table
 
 
 @click.group(cls=StrictGroup)
@@ -67,8 +63,8 @@ def show(
 
     table = common.open()
     wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
-    wanted = replace(wanted, since=_time(table, since, "--since")) if since else wanted
-    wanted = replace(wanted, until=_time(table, until, "--until")) if until else wanted
+    wanted = replace(wanted, since=time_of(table, since, "--since")) if since else wanted
+    wanted = replace(wanted, until=time_of(table, until, "--until")) if until else wanted
     rows = timeline_rows(table, wanted)
     if not common.json:
         # One column for eyes: only writes have an operation, and only other actions a detail.
@@ -102,20 +98,3 @@ def inspect(common: TableOptions, instant: str) -> None:
             hint="the readable files were shown",
             problems=list(found.problems),
         )
-
-
-def _time(table: "Table", text: str, option: str) -> str:
-    """The beginning of an instant time, in the table's zone, of a date, a time, or an age."""
-    if re.fullmatch(r"\d+[smhd]", text):
-        from hudictl.formats.instants import time_plus_ms
-        from hudictl.table.timeline.active import instant_now
-
-        days = text.endswith("d")
-        return time_plus_ms(instant_now(table), -duration_ms(f"{int(text[:-1]) * 24}h" if days else text, option))
-    digits = re.sub(r"[-:T. ]", "", text)
-    if not digits.isdigit() or len(digits) < 4:
-        raise UsageError(
-            f"{option} {text}: not a time",
-            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
-        )
-    return digits

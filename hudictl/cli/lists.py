@@ -1,0 +1,182 @@
+"""The manner of all lists: which rows, in which order, as text, JSON, NDJSON, CSV or Markdown."""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, duration_ms, required_table
+from hudictl.cli.show import show_stream
+from hudictl.cli.streams import emit
+from hudictl.errors import HudictlError, UsageError
+
+if TYPE_CHECKING:
+    from hudictl.render.text import Console
+    from hudictl.table.table import Table
+
+LIST_OUTPUTS = (*OUTPUTS, "ndjson", "csv", "markdown")
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """What every list takes, as it was given."""
+
+    where: tuple[str, ...]
+    columns: str | None
+    sort: str | None
+    order: str | None
+    limit: int | None
+    relative: bool
+    since: str | None = None
+    until: str | None = None
+    archived: bool = False
+
+    @property
+    def newest_first(self) -> bool:
+        """The order in which rows by time are made: that in which they are shown, where nothing else sorts them."""
+        return self.sort is not None or self.order != "asc"
+
+    def since_in(self, table: "Table") -> str:
+        return time_of(table, self.since, "--since") if self.since else ""
+
+    def until_in(self, table: "Table") -> str:
+        return time_of(table, self.until, "--until") if self.until else "~"
+
+
+def list_options(*, by_time: bool = False) -> Callable[[Command], Command]:
+    """Adds -t and the options of all lists; the command gets them as ``common`` and ``given``.
+
+    Args:
+        by_time: the rows are instants: also adds --since, --until and --archived.
+    """
+
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(
+            common: TableOptions,
+            where: tuple[str, ...],
+            columns: str | None,
+            sort: str | None,
+            order: str | None,
+            limit: int | None,
+            relative: bool,
+            since: str | None = None,
+            until: str | None = None,
+            archived: bool = False,
+            **kwargs: Any,
+        ) -> Any:
+            given = ListOptions(where, columns, sort, order, limit, relative, since, until, archived)
+            return command(common=common, given=given, **kwargs)
+
+        for option in reversed((*(_BY_TIME if by_time else ()), *_OF_ALL)):
+            wrapped = option(wrapped)
+        return required_table(common_options(wrapped, LIST_OUTPUTS))  # type: ignore[return-value]
+
+    return added
+
+
+_BY_TIME = (
+    click.option("--since", metavar="TIME", help="From this time on: 20261121, 2026-11-21T03:00, or an age (2h, 3d)."),
+    click.option("--until", metavar="TIME", help="Up to this time (included): a time, a date or an age."),
+    click.option("--archived", is_flag=True, help="Include archived instants."),
+)
+_OF_ALL = (
+    click.option(
+        "--where",
+        multiple=True,
+        metavar="CONDITION",
+        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, >, ~ (contains). Repeatable.",
+    ),
+    click.option("--columns", metavar="A,B", help="These columns only, in this order."),
+    click.option("--sort", metavar="COLUMN", help="Sort by this column."),
+    click.option("--asc", "order", flag_value="asc", help="Ascending: oldest or smallest first."),
+    click.option("--desc", "order", flag_value="desc", help="Descending: newest or largest first."),
+    click.option("--limit", type=click.IntRange(min=0), metavar="N", help="The first N rows."),
+    click.option("--relative", is_flag=True, help="In text: ages (3 h ago) in the place of UTC times."),
+)
+
+
+def show_list(
+    common: TableOptions,
+    given: ListOptions,
+    command: str,
+    table: "Table",
+    rows: Iterable[Any],
+    row_type: type[Any],
+    empty: str,
+    *,
+    by_time: bool = False,
+    hidden: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> None:
+    """Prints a list.
+
+    Args:
+        rows: dataclasses, made as they are asked for; by time: in the order of ``given.newest_first``.
+        hidden: columns that text shows only where they are asked for.
+
+    Raises:
+        UsageError: a column or a condition that there is not.
+        Unreadable: behind the last row, where one has a problem; and all that making a row raises.
+    """
+    from hudictl.reports.rows import RowFilter, chosen, condition, known_columns
+
+    asked = known_columns(given.columns.split(",") if given.columns else (), row_type, "--columns")
+    known_columns([given.sort] if given.sort else (), row_type, "--sort")
+    turned = given.order == "desc" and (given.sort is not None or not by_time)
+    where = tuple(condition(text, row_type) for text in given.where)
+    found = chosen(rows, RowFilter(where, given.sort, turned, given.limit))
+    columns = asked or tuple(row_type.__dataclass_fields__)
+    shown = ({column: getattr(row, column) for column in columns} for row in found)
+    if common.output in ("csv", "markdown"):
+        _show_lines(common.output, shown, columns)
+        return
+    in_text = asked or tuple(column for column in columns if column not in hidden)
+
+    def text(out: "Console", lines: Iterable[Any]) -> None:
+        from datetime import datetime, timezone
+
+        from hudictl.render.rows import aged
+        from hudictl.render.text import print_table
+
+        now = datetime.now(timezone.utc)
+        cells = [aged(line, now) if given.relative else line for line in lines]
+        print_table(out, cells, in_text, empty, row_type.__name__)
+
+    show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, notes, text)
+
+
+def _show_lines(output: str, rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    from hudictl.render.rows import csv_lines, markdown_lines
+
+    ended: list[HudictlError] = []
+
+    def whole() -> Iterator[dict[str, Any]]:
+        try:
+            yield from rows
+        except HudictlError as error:
+            ended.append(error)
+
+    all(map(emit, (csv_lines if output == "csv" else markdown_lines)(whole(), columns)))
+    if ended:
+        raise ended[0]
+
+
+def time_of(table: "Table", text: str, option: str) -> str:
+    """The beginning of an instant time, in the table's zone, of a date, a time, or an age. Raises UsageError."""
+    if re.fullmatch(r"\d+[smhd]", text):
+        from hudictl.formats.instants import time_plus_ms
+        from hudictl.table.timeline.active import instant_now
+
+        days = text.endswith("d")
+        return time_plus_ms(instant_now(table), -duration_ms(f"{int(text[:-1]) * 24}h" if days else text, option))
+    digits = re.sub(r"[-:T. ]", "", text)
+    if not digits.isdigit() or len(digits) < 4:
+        raise UsageError(
+            f"{option} {text}: not a time",
+            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
+        )
+    return digits

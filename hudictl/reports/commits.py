@@ -1,0 +1,258 @@
+"""``commit``: what commits did, from their metadata, as Hudi's procedures count it (checked on 0.15.0 to 1.2.0)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hudictl.errors import Refused, Unreadable
+from hudictl.formats.instants import WRITE_ACTIONS
+from hudictl.reports.records import Fields, Recorded, records_of
+from hudictl.reports.timeline import TimelineFilter, instants_shown
+from hudictl.table.table import Table
+from hudictl.table.timeline.archive import at_one_time
+
+CHECKPOINTS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
+"""Where Hudi Streamer keeps how far it has read its source: from table version 8 on, and before."""
+
+
+@dataclass(frozen=True)
+class CommitRow:
+    """A completed write. ``files_added`` begin a file group, ``files_updated`` go on with one. ``write_amplification``
+    is records written for each that was updated. ``schema_changed``: since the write before, None if none was read."""
+
+    time: str
+    action: str
+    operation: str | None
+    timeline: str
+    requested_utc: str | None
+    completed_utc: str | None
+    duration_ms: int | None
+    files_added: int
+    files_updated: int
+    partitions: int
+    records: int
+    inserted: int
+    updated: int
+    deleted: int
+    errors: int
+    bytes: int
+    write_amplification: float | None
+    checkpoint: str | None
+    schema_changed: bool | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class CommitPartition:
+    """What a commit did to a partition."""
+
+    partition: str
+    files_added: int
+    files_updated: int
+    records: int
+    inserted: int
+    updated: int
+    deleted: int
+    errors: int
+    bytes: int
+    replaced_file_groups: int
+
+
+@dataclass(frozen=True)
+class CommitFile:
+    """What a commit wrote to a file. ``previous`` is the commit of the file slice before. The log columns say what a
+    compaction read."""
+
+    partition: str
+    file_id: str
+    file: str | None
+    previous: str | None
+    records: int
+    inserted: int
+    updated: int
+    deleted: int
+    errors: int
+    bytes: int
+    file_bytes: int
+    log_files: int
+    log_blocks: int
+    corrupt_log_blocks: int
+    rollback_blocks: int
+    log_records: int
+
+
+@dataclass(frozen=True)
+class CommitDifference:
+    """A completed write that one of two tables has, and the other has not."""
+
+    time: str
+    action: str
+    here: bool
+    there: bool
+
+
+def commit_rows(table: Table, since: str, until: str, *, archived: bool, newest_first: bool) -> Iterator[CommitRow]:
+    """The completed writes. Raises Unreadable: see ``records_of``."""
+    found = records_of(table, _completed(since, until, archived=archived, descending=newest_first))
+    rows = ((_row(entry), _schema(entry)) for entry in found)
+    return _against_older(rows) if newest_first else _against_older_first(rows)
+
+
+def commit_partitions(table: Table, time: str) -> list[CommitPartition]:
+    """The partitions that a commit wrote or replaced. Raises Refused, Unreadable: see ``_metadata``."""
+    fields = _metadata(table, time)
+    written, replaced = _mapping(fields, "partitionToWriteStats"), _mapping(fields, "partitionToReplaceFileIds")
+    rows = []
+    for partition in sorted({*written, *replaced}):
+        sums = _sums(written.get(partition) or ())
+        more = {name: sums[name] for name in CommitPartition.__dataclass_fields__ if name in sums}
+        rows.append(CommitPartition(partition, **more, replaced_file_groups=len(replaced.get(partition) or ())))
+    return rows
+
+
+def commit_files(table: Table, time: str) -> list[CommitFile]:
+    """The files that a commit wrote. Raises Refused, Unreadable: see ``_metadata``."""
+    written = _mapping(_metadata(table, time), "partitionToWriteStats")
+    return [
+        CommitFile(
+            partition,
+            str(stat.get("fileId") or ""),
+            str(stat["path"]).rpartition("/")[2] if stat.get("path") else None,
+            stat["prevCommit"] if stat.get("prevCommit") not in (None, "null") else None,
+            *(_number(stat, name) for name in _OF_FILE),
+        )
+        for partition, stats in sorted(written.items())
+        for stat in stats
+    ]
+
+
+def commit_differences(
+    table: Table, other: Table, since: str, until: str, *, archived: bool, newest_first: bool
+) -> list[CommitDifference]:
+    """The completed writes that only one of the tables has. Raises Unreadable."""
+
+    def writes(one: Table) -> set[tuple[str, str]]:
+        found = at_one_time(lambda: instants_shown(one, _completed(since, until, archived=archived, descending=False)))
+        return {(entry.time, entry.action) for entry, _ in found}
+
+    here, there = writes(table), writes(other)
+    only = sorted(here ^ there, reverse=newest_first)
+    return [CommitDifference(*write, here=write in here, there=write in there) for write in only]
+
+
+_NUMBERS: Mapping[str, str] = {
+    "records": "numWrites",
+    "inserted": "numInserts",
+    "updated": "numUpdateWrites",
+    "deleted": "numDeletes",
+    "errors": "totalWriteErrors",
+    "bytes": "totalWriteBytes",
+}
+_OF_FILE = (
+    *_NUMBERS.values(),
+    *("fileSizeInBytes", "totalLogFilesCompacted", "totalLogBlocks", "totalCorruptLogBlock", "totalRollbackBlocks"),
+    "totalLogRecords",
+)
+
+
+def _completed(since: str, until: str, *, archived: bool, descending: bool) -> TimelineFilter:
+    return TimelineFilter(WRITE_ACTIONS, ("completed",), since, until, None, descending, archived)
+
+
+def _metadata(table: Table, time: str) -> Fields:
+    """Raises Refused: there is no such completed write; Unreadable: its metadata is damaged."""
+    for archived in (False, True):
+        for entry in records_of(table, _completed(time, time, archived=archived, descending=True)):
+            if entry.time == time:
+                if entry.problem is not None:
+                    raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
+                return entry.done or {}
+    raise Refused(
+        f"there is no completed write {time}", hint="`hudictl commit list --archived` lists them", instant=time
+    )
+
+
+def _row(entry: Recorded) -> CommitRow:
+    fields, problem = entry.done or {}, entry.problem
+    try:
+        written = _mapping(fields, "partitionToWriteStats")
+        sums = _sums([stat for stats in written.values() for stat in stats])
+    except Unreadable as error:
+        written, sums, problem = {}, _sums(()), error.message
+    operation = fields.get("operationType")
+    return CommitRow(
+        entry.time,
+        entry.action,
+        str(operation) if operation not in (None, "UNKNOWN") else None,
+        entry.timeline,
+        entry.requested_utc,
+        entry.completed_utc,
+        entry.duration_ms,
+        partitions=len(written),
+        **sums,
+        write_amplification=round(sums["records"] / sums["updated"], 2) if sums["updated"] else None,
+        checkpoint=checkpoint_of(fields),
+        schema_changed=None,
+        problem=problem,
+    )
+
+
+def checkpoint_of(fields: Fields) -> str | None:
+    """How far Hudi Streamer had read its source, by a commit's metadata."""
+    more = _more(fields)
+    return next((str(more[key]) for key in CHECKPOINTS if more.get(key)), None)
+
+
+def _schema(entry: Recorded) -> str | None:
+    found = _more(entry.done or {}).get("schema")
+    return str(found) if found else None
+
+
+def _more(fields: Fields) -> Fields:
+    more = fields.get("extraMetadata")
+    return more if isinstance(more, Mapping) else {}
+
+
+def _against_older(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterator[CommitRow]:
+    """Newest first: a row waits for the next that has a schema."""
+    waiting: list[CommitRow] = []
+    newer: str | None = None
+    for row, schema in rows:
+        if schema is None:
+            waiting.append(row)
+            continue
+        if waiting and newer is not None:
+            waiting[0] = replace(waiting[0], schema_changed=newer != schema)
+        yield from waiting
+        waiting, newer = [row], schema
+    yield from waiting
+
+
+def _against_older_first(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterator[CommitRow]:
+    older: str | None = None
+    for row, schema in rows:
+        yield row if schema is None or older is None else replace(row, schema_changed=older != schema)
+        older = schema or older
+
+
+def _sums(stats: Collection[Fields]) -> dict[str, int]:
+    """Raises Unreadable: a number is none."""
+    before = [stat.get("prevCommit") for stat in stats]
+    added, unknown = before.count("null"), before.count(None)
+    counted = {name: sum(_number(stat, key) for stat in stats) for name, key in _NUMBERS.items()}
+    return {"files_added": added, "files_updated": len(stats) - added - unknown, **counted}
+
+
+def _number(stat: Fields, key: str) -> int:
+    value = stat.get(key) or 0
+    if type(value) is not int:
+        raise Unreadable(f"{key} is no number in a write statistic: {value!r}")
+    return value
+
+
+def _mapping(fields: Fields, key: str) -> Mapping[str, Any]:
+    """Lists by partition. Raises Unreadable."""
+    value = fields.get(key) or {}
+    if not isinstance(value, Mapping) or not all(isinstance(found, list) for found in value.values()):
+        raise Unreadable(f"{key} is not what Hudi writes")
+    return value

@@ -1,0 +1,126 @@
+"""The records of instants, one after the other, for lists: each is read when it is next, and is let go."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from hudictl.errors import Conflict, HudictlError, Unreadable
+from hudictl.formats import instants as fmt
+from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.commit_metadata import read_record
+from hudictl.formats.instants import Instant, InstantFile, State
+from hudictl.reports.timeline import ARCHIVED, Entry, TimelineFilter, instants_shown
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import read_instant
+from hudictl.table.timeline.archive import archived_files, at_one_time, read_bodies
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An instant with the fields of its records, as they are written: of the completed file, and of the request. None
+    where there is no file, it is empty, it was not asked for, or it is damaged: then ``problem`` says why.
+
+    The UTC columns are None if the table's zone is not known.
+    """
+
+    time: str
+    action: str
+    state: str
+    timeline: str
+    requested_utc: str | None
+    completed_utc: str | None
+    duration_ms: int | None
+    done: Fields | None = None
+    plan: Fields | None = None
+    problem: str | None = None
+
+
+def records_of(table: Table, wanted: TimelineFilter, *, plans: bool = False) -> Iterator[Recorded]:
+    """The instants of known actions. The timeline is listed at once; what is archived meanwhile is read there.
+
+    Args:
+        plans: whether requests are read, too; of an archive of layout 1 they are not.
+
+    Raises:
+        Unreadable: the timeline folder is missing, or the archive is damaged.
+    """
+    shown = at_one_time(lambda: instants_shown(table, wanted))
+    for file, members in groupby(
+        shown, key=lambda pair: pair[0].file if isinstance(pair[0], ArchivedInstant) else None
+    ):
+        if file is None:
+            yield from (_active(table, entry, where, plans) for entry, where in members if isinstance(entry, Instant))
+        else:
+            yield from _archived(table, [entry for entry, _ in members if isinstance(entry, ArchivedInstant)], plans)
+
+
+def _active(table: Table, instant: Instant, where: str, plans: bool) -> Recorded:
+    found = _without_records(table, instant, where)
+    try:
+        done = _fields(table, instant.file(State.COMPLETED))
+        return replace(found, done=done, plan=_fields(table, instant.file(State.REQUESTED)) if plans else None)
+    except Conflict as error:
+        return next(iter(_now_archived(table, instant, plans)), replace(found, problem=error.message))
+    except HudictlError as error:
+        return replace(found, problem=error.message)
+
+
+def _fields(table: Table, file: InstantFile | None) -> Fields | None:
+    return None if file is None else _decoded(read_instant(table, file), file.name)
+
+
+def _decoded(body: Body, what: str) -> Fields | None:
+    return read_record(body, what).fields if body else None
+
+
+def _archived(table: Table, entries: Sequence[ArchivedInstant], plans: bool) -> Iterator[Recorded]:
+    try:
+        bodies = read_bodies(table, entries, plans=plans)
+        # Of layout 1, pending states have records of other kinds, or none.
+        read = {entry: (body, plan) for entry, body, plan in bodies}
+    except FileNotFoundError:
+        yield from (found for entry in entries for found in _now_archived(table, entry, plans))
+        return
+    except Unreadable as error:
+        yield from (replace(_without_records(table, entry, ARCHIVED), problem=error.message) for entry in entries)
+        return
+    yield from (_of_archive(table, entry, *read.get(entry, (b"", b""))) for entry in entries)
+
+
+def _now_archived(table: Table, instant: Instant | ArchivedInstant, plans: bool) -> list[Recorded]:
+    """An instant that has gone from where it was listed. Raises Unreadable."""
+    found = [entry for entry in archived_files(table, instant.time) if fmt.order(entry[0]) == fmt.order(instant)]
+    last = sorted(found, key=lambda files: files[0].state)[-1:]
+    return [_of_archive(table, entry, body, plan if plans else b"") for entry, body, plan in last]
+
+
+def _of_archive(table: Table, entry: ArchivedInstant, body: Body, plan: Body) -> Recorded:
+    found = _without_records(table, entry, ARCHIVED)
+    name = f"{entry.time}.{entry.action} in {entry.file}"
+    try:
+        done = _decoded(body, name) if entry.state is State.COMPLETED else None
+        return replace(found, done=done, plan=_decoded(plan, name))
+    except Unreadable as error:
+        return replace(found, problem=error.message)
+
+
+def _without_records(table: Table, entry: Entry, where: str) -> Recorded:
+    requested, completed = (
+        fmt.parse_time(text, table.zone) if text else None for text in (entry.time, entry.completion_time)
+    )
+    # A savepoint has its commit's time, not its own; layout 1 has whole seconds on some file systems, and any zone.
+    timed = requested and completed and entry.action != fmt.SAVEPOINT
+    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
+    return Recorded(
+        entry.time,
+        entry.action,
+        entry.state.name,
+        where,
+        fmt.utc_text(requested) if table.zone_known else None,
+        fmt.utc_text(completed) if table.zone_known else None,
+        duration if duration >= 0 else None,
+    )

@@ -1,0 +1,115 @@
+"""Which rows of a list are shown: those that meet the conditions, sorted, and no more than the limit."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import eq, gt, lt, ne
+from typing import Any, TypeVar, get_args
+
+from hudictl.errors import Unreadable, UsageError
+from hudictl.phrases import count_of
+
+Row = TypeVar("Row")
+Shown = str | int | float
+
+_CONDITION = re.compile(r"(?P<column>\w+)(?P<sign>!=|=|<|>|~)(?P<value>.*)", re.DOTALL)
+_SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": eq,
+    "!=": ne,
+    "<": lt,
+    ">": gt,
+    "~": lambda text, part: part in text,
+}
+_FLAGS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``column sign value``. A value that is missing equals "", and is neither less nor greater than any."""
+
+    column: str
+    sign: str
+    value: Shown
+
+    def holds(self, row: object) -> bool:
+        found = getattr(row, self.column)
+        if self.sign == "~" or isinstance(self.value, str):
+            found = (
+                "" if found is None else ", ".join(map(str, found)) if isinstance(found, (list, tuple)) else str(found)
+            )
+            return _SIGNS[self.sign](found, self.value) and bool(found or self.sign not in "<>")
+        return self.sign == "!=" if found is None else _SIGNS[self.sign](found, self.value)
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """``descending`` turns the order of ``sort``, or of the rows as they come."""
+
+    where: Sequence[Condition] = ()
+    sort: str | None = None
+    descending: bool = False
+    limit: int | None = None
+
+
+def condition(text: str, row_type: type) -> Condition:
+    """The condition in ``COLUMN=VALUE`` and its like, for rows of a type.
+
+    Raises UsageError: it is none, there is no such column, or the column has numbers and the value is none.
+    """
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, > or ~")
+    column, sign, value = match.groups()
+    kind = _kind(row_type, column, "--where")
+    if sign == "~" or kind is str:
+        return Condition(column, sign, value)
+    if value == "" and sign in ("=", "!="):
+        return Condition(column, sign, value)
+    try:
+        return Condition(column, sign, _FLAGS[value.lower()] if kind is bool else kind(value))
+    except (KeyError, ValueError):
+        wanted = "yes or no" if kind is bool else "a number"
+        raise UsageError(f"--where {text}: {column} is {wanted}, not {value!r}") from None
+
+
+def known_columns(names: Iterable[str], row_type: type, option: str) -> tuple[str, ...]:
+    """The names themselves. Raises UsageError: a row of the type has no such column."""
+    return tuple(name for name in names if _kind(row_type, name, option))
+
+
+def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
+    """The rows to show, as they come; all are read first if they are sorted or turned.
+
+    Raises:
+        Unreadable: behind the last row, where a row that was shown has a ``problem``.
+    """
+    found: Iterable[Row] = (row for row in rows if all(one.holds(row) for one in wanted.where))
+    if wanted.sort is not None:
+        found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
+    elif wanted.descending:
+        found = list(found)[::-1]
+    problems = []
+    for row in islice(found, wanted.limit):
+        problem = getattr(row, "problem", None)
+        problems += [problem] if problem else []
+        yield row
+    if problems:
+        raise Unreadable(
+            f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
+            hint="the rows say what they are; `hudictl check` shows what is damaged",
+        )
+
+
+def _kind(row_type: type, column: str, option: str) -> type:
+    fields = row_type.__dataclass_fields__  # type: ignore[attr-defined]
+    if column not in fields:
+        raise UsageError(f"{option}: there is no column {column}", hint=f"the columns are: {', '.join(fields)}")
+    declared = fields[column].type
+    kinds = get_args(declared) or (declared,)
+    return next((kind for kind in (bool, int, float) if kind in kinds), str)
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """What is missing comes first."""
+    return value is not None, value if isinstance(value, (int, float)) else str(value)

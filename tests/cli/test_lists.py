@@ -1,0 +1,107 @@
+"""The manner of all lists: the same rows in each output, options that every list has, times, and errors behind rows."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from hudictl.table.timeline.active import load_timeline
+from tests.cli.conftest import Tell, Unpack
+from tests.helpers import Copy
+
+
+@pytest.fixture
+def copy(unpack: Unpack) -> Copy:
+    return unpack("v9", "cow_part")
+
+
+def test_each_output_has_the_same_rows(tell: Tell, copy: Copy) -> None:
+    command = ("commit", "list", "-t", copy.path, "--timezone", "UTC", "-o")
+    rows = tell(*command, "json").json["rows"]
+    assert len(rows) > 3
+    assert [json.loads(line) for line in tell(*command, "ndjson").out.splitlines()] == rows
+    flags = {True: "yes", False: "no", None: ""}
+    as_text = [
+        {key: flags[value] if value is None or isinstance(value, bool) else str(value) for key, value in row.items()}
+        for row in rows
+    ]
+    assert list(csv.DictReader(tell(*command, "csv").out.splitlines())) == as_text
+    head, bar, *lines = tell(*command, "markdown").out.splitlines()
+    assert head == f"| {' | '.join(rows[0])} |"
+    assert set(bar) == set("| -")
+    assert [line[2:-2].split(" | ") for line in lines] == [[*row.values()] for row in as_text]
+    shown = tell(*command, "text").out.splitlines()
+    assert [line.split()[0] for line in shown[1:]] == [row["time"] for row in rows]
+
+
+@pytest.mark.parametrize("output", ["text", "json", "ndjson", "csv", "markdown"])
+def test_columns_in_the_order_that_is_asked_for(tell: Tell, copy: Copy, output: str) -> None:
+    out = tell("commit", "list", "-t", copy.path, "--columns", "records,time", "--limit", 1, "-o", output).out
+    assert out.index("records") < out.index("time")
+    assert "bytes" not in out
+
+
+def test_order_and_limit(tell: Tell, copy: Copy) -> None:
+    """Newest first; whatever the order, the limit is on the rows as they are shown."""
+
+    def column(name: str, *options: object) -> list[str]:
+        return tell("commit", "list", "-t", copy.path, "-o", "csv", "--columns", name, *options).out.splitlines()[1:]
+
+    times = [entry.time for entry in load_timeline(copy.table).completed_writes()]
+    assert column("time") == column("time", "--desc") == times[::-1]
+    assert column("time", "--asc", "--limit", 2) == times[:2]
+    assert column("time", "--limit", 2) == times[::-1][:2]
+    sizes = sorted(map(int, column("bytes")))
+    assert [*map(int, column("bytes", "--sort", "bytes"))] == sizes
+    assert [*map(int, column("bytes", "--sort", "bytes", "--desc", "--limit", 1))] == sizes[-1:]
+    assert column("time", "--since", times[1], "--until", times[2]) == [times[2], times[1]]
+    assert column("time", "--since", "1h", "--until", "0s") == []
+    assert column("time", "--where", f"time!={times[0]}", "--where", f"time~{times[1][:14]}") == [times[1]]
+
+
+def test_relative_times_are_ages_for_eyes_alone(tell: Tell, copy: Copy) -> None:
+    command = ("commit", "list", "-t", copy.path, "--timezone", "UTC", "--columns", "completed_utc", "--relative")
+    assert " ago" in tell(*command).out
+    assert " ago" not in tell(*command, "-o", "json").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--columns", "time,size"), "--columns: there is no column size"),
+        (("--sort", "size"), "--sort: there is no column size"),
+        (("--where", "records>many"), "records is a number"),
+        (("--where", "records"), "not a condition"),
+        (("--since", "yesterday"), "--since yesterday: not a time"),
+    ],
+)
+def test_2_what_cannot_be_asked_for(tell: Tell, copy: Copy, options: tuple[str, str], said: str) -> None:
+    answer = tell("commit", "list", "-t", copy.path, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+    assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("output", ["text", "json", "ndjson", "csv", "markdown"])
+def test_14_damage_in_one_instant_is_its_row_and_the_end(tell: Tell, copy: Copy, output: str) -> None:
+    (file,) = load_timeline(copy.table).completed_writes()[1].completed_files
+    (copy.path / copy.table.layout.timeline / file.name).write_bytes(b"{ no commit")
+    answer = tell("commit", "list", "-t", copy.path, "-o", output)
+    assert answer.code == 14
+    assert answer.out.count(file.time) >= 1
+    assert all(entry.time in answer.out for entry in load_timeline(copy.table).completed_writes())
+    assert "1 row could not be read whole" in answer.err
+    if output == "json":
+        assert [row["time"] for row in answer.json["rows"] if row["problem"]] == [file.time]
+
+
+def test_a_name_that_a_terminal_would_obey_is_escaped_in_csv(tell: Tell, unpack: Unpack, tmp_path: Path) -> None:
+    copy = unpack("v6", "cow_part")
+    (file,) = load_timeline(copy.table).completed_writes()[0].completed_files
+    path = copy.path / ".hoodie" / file.name
+    path.write_text(path.read_text().replace("part-0", "part\\u001b[2J"))
+    for output in ("text", "csv", "markdown"):
+        answer = tell("commit", "show", file.time, "-t", copy.path, "-o", output)
+        assert "\x1b" not in answer.out
+        assert "part\\x1b[2J" in answer.out.replace("\\\\", "\\")

@@ -1,0 +1,141 @@
+"""What commits did, by their metadata: the same sums at each level, out of both timelines, damage as a row."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import Refused, Unreadable
+from hudictl.reports.commits import (
+    CommitRow,
+    commit_differences,
+    commit_files,
+    commit_partitions,
+    commit_rows,
+)
+from hudictl.reports.rows import RowFilter, chosen
+from hudictl.reports.timeline import TimelineFilter, timeline_rows
+from hudictl.storage.local import LocalStorage
+from hudictl.table.table import open_table
+from hudictl.table.timeline.active import load_timeline
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import Copy
+
+SUMS = ("files_added", "files_updated", "records", "inserted", "updated", "deleted", "errors", "bytes")
+
+
+def rows(copy: Copy, *, archived: bool = True, newest_first: bool = True, since: str = "") -> list[CommitRow]:
+    table = open_table(str(copy.path), zone="UTC")
+    return list(commit_rows(table, since, "~", archived=archived, newest_first=newest_first))
+
+
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_each_completed_write_once_with_the_sums_of_its_partitions_and_files(
+    unpack: Unpack, version: str, name: str
+) -> None:
+    copy = unpack(version, name)
+    found = rows(copy)
+    wanted = TimelineFilter(("commit", "deltacommit", "replacecommit"), ("completed",), archived=True, descending=True)
+    listed = timeline_rows(open_table(str(copy.path), zone="UTC"), wanted)
+    of_timeline = [(row.time, row.action, row.timeline, row.records, row.bytes, row.duration_ms) for row in listed]
+    assert of_timeline == [
+        (row.time, row.action, row.timeline, row.records, row.bytes, row.duration_ms) for row in found
+    ]
+    for row in found:
+        partitions, files = commit_partitions(copy.table, row.time), commit_files(copy.table, row.time)
+        assert row.partitions == len({file.partition for file in files})
+        for column in SUMS:
+            assert getattr(row, column) == sum(getattr(part, column) for part in partitions)
+            if not column.startswith("files"):
+                assert getattr(row, column) == sum(getattr(file, column) for file in files)
+    assert rows(copy, newest_first=False) == found[::-1]
+
+
+def test_a_schema_that_differs_is_a_change(unpack: Unpack) -> None:
+    """Against the write before that has one, in both directions; the oldest has none before."""
+    copy = unpack("v6", "cow_part")
+    *older, changed, newest = load_timeline(copy.table).completed_writes()
+    for instant, schema in ((changed, '{"type": "long"}'), (newest, "")):
+        path = copy.path / ".hoodie" / instant.completed_files[0].name
+        fields = json.loads(path.read_bytes())
+        fields["extraMetadata"]["schema"] = schema
+        path.write_text(json.dumps(fields))
+    wanted = [None, *[False] * (len(older) - 1), True, None]
+    assert [row.schema_changed for row in rows(copy, newest_first=False)] == wanted
+    assert [row.schema_changed for row in rows(copy)] == wanted[::-1]
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_damage_is_a_row_and_the_others_are_whole(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    before = rows(copy)
+    instant = load_timeline(copy.table).completed_writes()[1]
+    (file,) = instant.completed_files
+    (copy.path / copy.table.layout.timeline / file.name).write_bytes(b"{ no commit")
+    found = rows(copy)
+    (damaged,) = [row for row in found if row.problem]
+    assert (damaged.time, damaged.records) == (instant.time, 0)
+    assert file.name in str(damaged.problem)
+    others = [row for row in found if row is not damaged]
+    assert [row.time for row in others] == [row.time for row in before if row.time != instant.time]
+    with pytest.raises(Unreadable, match="1 row could not be read whole"):
+        list(chosen(found, RowFilter()))
+    with pytest.raises(Unreadable):
+        commit_partitions(copy.table, instant.time)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_is_archived_while_it_is_listed_is_read_in_the_archive(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archiver deletes the file after the listing: the row is the same."""
+    copy = unpack(version, "archived_beyond_savepoint")
+    before = {row.time: row for row in rows(copy)}
+    archived = [row for row in before.values() if row.timeline == "archived"]
+    assert archived
+    table = open_table(str(copy.path), zone="UTC")
+    row = archived[0]
+    # As it was: still on the active timeline when it was listed.
+    name = f"{row.time}.{row.action}" if version == "v6" else f"{row.time}_{row.time}.{row.action}"
+    path = copy.path / table.layout.timeline / name
+    path.write_bytes(b"x")
+    real = LocalStorage.read
+
+    def read(self: LocalStorage, file: str, start: int = 0, length: int | None = None) -> bytes:
+        if Path(file).name == name:
+            path.unlink(missing_ok=True)
+        return real(self, file, start, length)
+
+    monkeypatch.setattr(LocalStorage, "read", read)
+    found = {one.time: one for one in commit_rows(table, "", "~", archived=True, newest_first=True)}
+    assert found[row.time].records == row.records
+    assert found[row.time].problem is None
+    assert found.keys() == before.keys()
+
+
+def test_an_instant_that_is_none_is_refused(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    for time in ("2026", "20991121030627840"):
+        with pytest.raises(Refused, match="no completed write"):
+            commit_files(copy.table, time)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_only_one_of_two_copies_has(unpack: Unpack, tmp_path: Path, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    other = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path / "other"))
+    writes = [entry.time for entry in load_timeline(copy.table).completed_writes()]
+    lost = load_timeline(copy.table).completed_writes()[-1]
+    for file in lost.files:
+        (other.path / other.table.layout.timeline / file.name).unlink()
+
+    def differences(first: Copy, second: Copy, since: str = "") -> list[tuple[str, bool, bool]]:
+        found = commit_differences(first.table, second.table, since, "~", archived=False, newest_first=True)
+        return [(row.time, row.here, row.there) for row in found]
+
+    assert differences(copy, copy) == []
+    assert differences(copy, other) == [(writes[-1], True, False)]
+    assert differences(other, copy) == [(writes[-1], False, True)]
+    assert differences(other, copy, "2099") == []

@@ -1,0 +1,102 @@
+"""Which rows a list shows: conditions, order, limit, and that a row's problem is told behind all rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.errors import Unreadable, UsageError
+from hudictl.reports.rows import RowFilter, chosen, condition, known_columns
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    count: int | None = None
+    sure: bool = False
+    share: float | None = None
+    tags: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+ROWS = [Row("a", 3, True, 0.5, ("x", "y")), Row("b", None), Row("c", 10, share=2.0), Row("d", -1, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("name=a", "a"),
+        ("name!=a", "bcd"),
+        ("name>b", "cd"),
+        ("count=3", "a"),
+        ("count!=3", "bcd"),
+        ("count>-2", "acd"),
+        ("count<4", "ad"),
+        ("count=", "b"),
+        ("count!=", "acd"),
+        ("count~1", "cd"),
+        ("share>0.5", "c"),
+        ("sure=yes", "ad"),
+        ("sure!=TRUE", "bc"),
+        ("tags~y", "a"),
+        ("tags=x, y", "a"),
+        ("name==", ""),
+    ],
+)
+def test_a_condition_chooses(text: str, names: str) -> None:
+    assert "".join(row.name for row in chosen(ROWS, RowFilter([condition(text, Row)]))) == names
+
+
+@pytest.mark.parametrize("text", ["", "name", "=a", "nmae=a", "count=x", "count>", "sure=maybe", "share<much", "a b=c"])
+def test_what_is_no_condition_is_refused_with_what_there_is(text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        condition(text, Row)
+    assert text in error.value.message or "no column" in error.value.message
+
+
+def test_a_column_that_there_is_not_is_refused_with_all_that_there_are() -> None:
+    assert known_columns(["share", "name"], Row, "--columns") == ("share", "name")
+    with pytest.raises(UsageError, match="--sort: there is no column size") as error:
+        known_columns(["size"], Row, "--sort")
+    assert error.value.hint == "the columns are: name, count, sure, share, tags, problem"
+
+
+COUNTS = st.lists(st.none() | st.integers(-3, 3))
+
+
+@given(COUNTS, st.booleans(), st.none() | st.integers(0, 5))
+def test_sorted_by_a_column_what_is_missing_is_the_least(
+    counts: list[int | None], descending: bool, limit: int | None
+) -> None:
+    rows = [Row(str(number), count) for number, count in enumerate(counts)]
+    found = [row.count for row in chosen(rows, RowFilter((), "count", descending, limit))]
+    least = [None] * counts.count(None) + sorted(count for count in counts if count is not None)
+    assert found == (least[::-1] if descending else least)[:limit]
+
+
+def test_rows_are_made_as_they_are_shown() -> None:
+    """A list of thousands that is limited costs no more than it shows."""
+    made = []
+
+    def rows() -> Iterator[Row]:
+        for row in ROWS:
+            made.append(row)
+            yield row
+
+    found = chosen(rows(), RowFilter([condition("count>0", Row)], limit=2))
+    assert next(found) == ROWS[0]
+    assert made == ROWS[:1]
+    assert [row.name for row in found] == ["c"]
+    assert made == ROWS[:3]
+
+
+def test_a_problem_is_told_when_all_rows_are_out() -> None:
+    rows = [Row("a", problem="it is cut"), Row("b"), Row("c", problem="it is empty")]
+    shown = []
+    with pytest.raises(Unreadable, match="2 rows could not be read whole: it is cut"):
+        shown += [shown.append(row) for row in chosen(rows, RowFilter())]
+    assert shown == rows
+    assert list(chosen(rows, RowFilter(limit=0))) == []
+    assert [row.name for row in chosen(rows, RowFilter([condition("name=b", Row)]))] == ["b"]
