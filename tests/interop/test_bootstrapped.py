@@ -33,11 +33,8 @@ def findings(base: Path) -> dict[str, str]:
 
 
 @pytest.mark.short(
-    "v6-COPY_ON_WRITE-metadata",
     "v6-MERGE_ON_READ-mixed",
-    "v8-MERGE_ON_READ-metadata",
-    "v9-COPY_ON_WRITE-mixed",
-    "v9-MERGE_ON_READ-full",
+    "v9-COPY_ON_WRITE-metadata",
 )
 @pytest.mark.parametrize("mode", ["full", "metadata", "mixed"])
 @pytest.mark.parametrize("kind", KINDS)

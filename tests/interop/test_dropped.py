@@ -25,7 +25,7 @@ def findings(base: Path) -> set[str]:
     return {found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings}
 
 
-@pytest.mark.short("v6-cow", "v9-mor")
+@pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", [{}, COMPACTED], ids=["cow", "mor"])
 def test_until_the_clean_it_is_said_and_a_restore_saves_it(

@@ -35,7 +35,7 @@ CHANGED = (
 """Names made of that of a file of the table."""
 
 
-@pytest.mark.short("v6-cow", "v9-mor")
+@pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_readers_fail_at_those_that_are_errors(

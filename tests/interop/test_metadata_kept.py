@@ -298,7 +298,7 @@ def planned(life: Life, target: str) -> MetadataPlan:
     ).undo.metadata_table
 
 
-@pytest.mark.short("v6-mor-6")
+@pytest.mark.short("v6-mor-3")
 @pytest.mark.parametrize("back", [1, 3, 6])
 @pytest.mark.parametrize(("version", "kind"), CASES)
 def test_a_restore_takes_the_metadata_table_back(
