@@ -24,7 +24,7 @@ from benchmarks.measure import Measured, measure
 from benchmarks.restore import HERE, HUDI_VERSION, environment, exit_problem, hudi_jar, print_table
 from hudictl.formats.log_blocks import AVRO_DATA, Block, encode_block, read_blocks
 from hudictl.formats.log_contents import count_records, encode_avro, read_records
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 

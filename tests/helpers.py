@@ -45,8 +45,10 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep, sweep
 from hudictl.table.files.written import Written
 from hudictl.table.locks.config import NOTHING_SAID, Locking
+from hudictl.table.locks.providers import contender_of
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.metadata_edits import say
@@ -210,11 +212,9 @@ def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
     return found
 
 
-def session(
-    table: Table, monitor: object = None, *, engine: Engine = ENGINE, locking: Locking = NOTHING_SAID
-) -> Session:
+def session(table: Table, monitor: object = None, engine: Engine = ENGINE, locking: Locking = NOTHING_SAID) -> Session:
     """A command at work on a table, without any of the command line."""
-    return Session(table, engine, monitor or Silent(), "test", locking, "UTC")  # type: ignore[arg-type]
+    return Session(table, engine, monitor or Silent(), "test", locking, contender_of, "UTC")  # type: ignore[arg-type]
 
 
 def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions | None = None) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from hudictl.cli.main import hudictl
 from tests import support
+from tests.closure import closure
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hudictl"
@@ -31,9 +32,9 @@ FLOORS = (
 """Rooms on one floor do not import each other."""
 INSIDE: Mapping[str, tuple[set[str], ...]] = {
     "table": (
-        {"beat_rule", "operations", "properties", "rules", "settings"},
+        {"beat_rule", "config_file", "operations", "properties", "rules", "settings"},
         {"table"},
-        {"clock", "probe", "timeline"},
+        {"clock", "open", "probe", "timeline"},
         {"files"},
         {"logs", "writers"},
         {"locks", "metadata"},
@@ -169,6 +170,19 @@ def test_no_circle_of_imports() -> None:
     list(TopologicalSorter({module: found - {module} for module, found in graph.items()}).static_order())
 
 
+STORES = {"azure", "gcs", "hdfs", "local", "open", "remote", "s3", "webhdfs"}
+PROVIDERS = {"dynamodb", "file_system", "hive_metastore", "providers", "storage_based", "zookeeper"}
+
+
+def test_a_change_knows_no_store_and_no_lock_provider() -> None:
+    """It is given a ``Storage``, and what contends for a lock: who changes it need not know them."""
+    known = {f"storage.{name}" for name in STORES} | {f"table.locks.{name}" for name in PROVIDERS}
+    assert known <= {module_of(source) for source in SOURCES}
+    rooms = ("state", *(f"ops/{name}" for name in ("guards", "metadata", "restore", "rollback", "savepoint", "undo")))
+    starts = [source for room in rooms for source in (PACKAGE / room).rglob("*.py")]
+    assert known.isdisjoint(map(module_of, closure(starts)))
+
+
 CHANGING = {"create", "replace", "touch", "delete", "delete_folder", "remove_empty", "move"}
 """Methods of a storage that change something there."""
 PROBES = {"measure_clock", "try_clock", "probe_create", "leaving_nothing"}
@@ -213,6 +227,7 @@ def test_who_writes_is_known() -> None:
         "delete_instant",
         "hold",
         "claim",
+        "contender_of",
         "recorded",
         "beating",
         "LockFile",

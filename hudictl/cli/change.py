@@ -88,6 +88,7 @@ def session(
     from hudictl.engine.local import LocalEngine
     from hudictl.ops.session import Session
     from hudictl.table.locks.config import NOTHING_SAID
+    from hudictl.table.locks.providers import contender_of
 
     table = table or common.open(how.single_operator)
     with without_hangup() as ends:
@@ -101,6 +102,7 @@ def session(
                 monitor=progress,
                 command=command_line(),
                 locking=common.locking or NOTHING_SAID,
+                contend=contender_of,
                 timezone=common.timezone,
                 secrets=secrets_of(click.get_current_context(silent=True)),
             )

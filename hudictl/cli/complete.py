@@ -63,7 +63,7 @@ def _of_table(names: "Callable[[Table, str], Iterable[tuple[str, str]]]") -> Com
     """What completes the names of a table that begin with a text, each with what it is."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-        from hudictl.table.table import open_table
+        from hudictl.table.open import open_table
 
         # The shell, which expands ~, has not done it yet.
         uri = os.path.expanduser(context.params.get("uri") or "")

@@ -74,7 +74,7 @@ class TableOptions:
 
     def open(self, single_operator: bool = False) -> "Table":
         from hudictl.table.beat_rule import ASSUMED
-        from hudictl.table.table import open_table
+        from hudictl.table.open import open_table
 
         return open_table(
             self.uri,

@@ -279,7 +279,7 @@ def writers_settings_of(profile: Profile | None, storage_options: Mapping[str, s
     """
     if profile is None:
         return {}
-    from hudictl.table.settings import read_settings
+    from hudictl.table.config_file import read_settings
 
     read = read_settings(profile.props, storage_options) if profile.props else {}
     return read | resolved(profile, "hoodie_conf")

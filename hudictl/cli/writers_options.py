@@ -158,7 +158,7 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
             **kwargs: Any,
         ) -> Any:
             from hudictl.table.beat_rule import INTERVAL, MISSES, heartbeat_rule
-            from hudictl.table.settings import read_settings
+            from hudictl.table.config_file import read_settings
 
             given = read_settings(props, common.storage_options) if props else {}
             given |= pairs_of(hoodie_conf, HOODIE_CONF)

@@ -9,7 +9,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -79,8 +79,9 @@ class Session:
     """One command that works on a table.
 
     ``engine`` lists and deletes data files. ``command`` is the command line: it is stored in the record, the claim and
-    the lock. ``locking`` are the operator's options about the writers' locks. ``timezone`` is the zone that the
-    operator has specified; a saved plan keeps it. ``secrets`` must not get into the record.
+    the lock. ``locking`` are the operator's options about the writers' locks; ``contend`` makes a contender for one.
+    ``timezone`` is the zone that the operator has specified; a saved plan keeps it. ``secrets`` must not get into the
+    record.
     """
 
     table: Table
@@ -88,6 +89,7 @@ class Session:
     monitor: Monitor
     command: str
     locking: Locking
+    contend: Contend
     timezone: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -165,7 +167,7 @@ def changing_all(
         Conflict: another process works on the table; everything that ``look`` and ``work`` raise.
         Unsupported, UsageError, Refused, StorageFailed, Interrupted.
     """
-    with hold(session.table, session.command, session.monitor, session.locking) as held:
+    with hold(session.table, session.command, session.monitor, session.locking, session.contend) as held:
         session.monitor.step("check again")
         run, times = look(held)
         named = zip(times, plans, strict=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.table.locks.config import LockConfig, Locking, LockSign, lock_config
-from hudictl.table.locks.look import look_at_locks
+from hudictl.table.locks.providers import look_at_locks
 from hudictl.table.table import Table
 
 

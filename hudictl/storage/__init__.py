@@ -16,9 +16,10 @@ from hudictl.storage.base import inside as inside
 from hudictl.storage.base import one_name as one_name
 from hudictl.storage.base import read_whole as read_whole
 from hudictl.storage.base import whole_path as whole_path
-from hudictl.storage.open import HDFS as HDFS
-from hudictl.storage.open import elsewhere as elsewhere
-from hudictl.storage.open import first_elsewhere as first_elsewhere
-from hudictl.storage.open import is_hdfs as is_hdfs
-from hudictl.storage.open import open_storage as open_storage
-from hudictl.storage.open import without_name_node as without_name_node
+from hudictl.storage.uri import HDFS as HDFS
+from hudictl.storage.uri import elsewhere as elsewhere
+from hudictl.storage.uri import first_elsewhere as first_elsewhere
+from hudictl.storage.uri import is_hdfs as is_hdfs
+from hudictl.storage.uri import kind_of as kind_of
+from hudictl.storage.uri import local_path as local_path
+from hudictl.storage.uri import without_name_node as without_name_node

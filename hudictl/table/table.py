@@ -8,8 +8,8 @@ from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.errors import NotFound, Unreadable, UsageError
-from hudictl.formats.layouts import METADATA_TABLE, PARTITION_KEYS, SCRATCH, Layout, layout_of
-from hudictl.storage import Storage, inside, one_name, open_storage
+from hudictl.formats.layouts import METADATA_TABLE, PARTITION_KEYS, Layout, layout_of
+from hudictl.storage import Storage, inside, one_name
 from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.properties import read_properties
 from hudictl.table.rules import Rules, rules_of
@@ -84,32 +84,17 @@ class Table:
         return tuple(entry for entry in self.properties.get(key, "").split(",") if entry)
 
 
-def open_table(
-    uri: str,
-    options: Mapping[str, str] | None = None,
-    zone: str | None = None,
-    *,
-    single_operator: bool = False,
-    rule: HeartbeatRule = ASSUMED,
-) -> Table:
-    """Opens a table of any known version for reading.
+def table_at(storage: Storage, zone: str | None = None, rule: HeartbeatRule = ASSUMED) -> Table:
+    """The table of any known version at the base path of a storage, for reading.
 
     Args:
-        uri: the base path, with or without scheme.
-        options: fsspec's options for the store.
         zone: IANA name, or offset (UTC-05:00), of the zone that the table's instant times are in; the table's own UTC
             setting wins over this host's zone, but not over this argument.
-        single_operator: see ``open_storage``.
         rule: the writers' heartbeat settings.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone, rule)
-
-
-def table_at(storage: Storage, zone: str | None = None, rule: HeartbeatRule = ASSUMED) -> Table:
-    """The table at the base path of a storage. Raises as ``open_table``."""
     properties = read_properties(storage)
     try:
         version = int(properties.get("hoodie.table.version", "0"))
@@ -123,7 +108,7 @@ def table_at(storage: Storage, zone: str | None = None, rule: HeartbeatRule = AS
 
 
 def opened_again(table: Table) -> Table:
-    """The table by its properties as they are now. Raises as ``open_table``."""
+    """The table by its properties as they are now. Raises as ``table_at``."""
     now = table_at(table.storage)
     return replace(now, zone=table.zone, zone_known=table.zone_known, heartbeat_rule=table.heartbeat_rule)
 

@@ -15,7 +15,7 @@ from hudictl.ops.restore import execute
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.table.locks.claim import claim
 from hudictl.table.locks.config import STORAGE, WITHIN_WRITERS
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
 from tests.cli.conftest import Tell

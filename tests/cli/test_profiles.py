@@ -432,7 +432,7 @@ def test_a_bug_does_not_tell_secrets(write: Write, tell: Tell, copy: Copy, monke
     def bug(*_: object) -> None:
         raise RuntimeError(f"bug in {HUSH}")
 
-    replace_function(monkeypatch, "hudictl.table.table.table_at", bug)
+    replace_function(monkeypatch, "hudictl.table.open.table_at", bug)
     said = tell("table", "show", "-t", "trips")
     assert (said.code, "bug in ***" in said.line) == (1, True)
     monkeypatch.setenv("HUDICTL_DEBUG", "1")

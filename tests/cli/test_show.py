@@ -299,7 +299,7 @@ def test_ctrl_c_while_a_class_is_being_made_is_one(unpack: Unpack, tell: Tell, m
     def imported(*_: object, **__: object) -> None:
         type("Made", (), {"field": Pressed()})
 
-    monkeypatch.setattr("hudictl.table.table.open_table", imported)
+    monkeypatch.setattr("hudictl.table.open.open_table", imported)
     said = tell("timeline", "show", "-t", unpack("v9", "cow_part").path)
     assert (said.code, said.line.startswith("hudictl: interrupted")) == (130, True)
 

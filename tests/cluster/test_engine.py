@@ -13,8 +13,8 @@ from pyspark import cloudpickle
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.engine.spark import SparkEngine
-from hudictl.storage import open_storage
 from hudictl.storage.local import LocalStorage
+from hudictl.storage.open import open_storage
 from tests.cluster.conftest import EXECUTORS
 from tests.cluster.engine_support import kill_executor
 from tests.engine import contract

@@ -10,8 +10,8 @@ import pytest
 
 from hudictl.engine.spark import SparkEngine
 from hudictl.errors import EngineFailed
-from hudictl.storage import open_storage
 from hudictl.storage.local import LocalStorage
+from hudictl.storage.open import open_storage
 from tests.cluster.conftest import EXECUTORS
 
 

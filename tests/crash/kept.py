@@ -9,8 +9,8 @@ from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.reports.health.check import check_table
 from hudictl.reports.metadata_table import NOT_LISTED, verify_listing
 from hudictl.table.metadata.listing import listing_table, read_listing
+from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
-from hudictl.table.table import open_table
 from tests.crash import reader
 from tests.helpers import OWN, session, walk
 

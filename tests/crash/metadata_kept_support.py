@@ -15,7 +15,8 @@ from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.listing import merged_slices
 from hudictl.table.metadata.place import open_metadata_table
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from tests.crash import restore_support, rollback_support
 from tests.crash.kept import end_leftovers

@@ -17,8 +17,9 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Monitor, Silent
 from hudictl.storage.remote import RemoteStorage
 from hudictl.storage.s3 import S3Storage
+from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
-from hudictl.table.table import Table, open_table
+from hudictl.table.table import Table
 from tests.crash import reader
 from tests.crash.inject import Crash, dying
 from tests.crash.restore_support import OPTIONS, Case, _case, _check_promise, _state

@@ -9,7 +9,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import copy, dying

@@ -11,7 +11,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import rollbacks_to_end
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying

@@ -10,7 +10,7 @@ import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, restore_support, rollback_support

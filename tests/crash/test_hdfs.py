@@ -13,7 +13,7 @@ from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.storage import webhdfs
 from hudictl.storage.webhdfs import WebHdfs
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.restore_support import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state

@@ -7,7 +7,7 @@ import pytest
 from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.place import metadata_partition_names
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, assert_listed, session, tree

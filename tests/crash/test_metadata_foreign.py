@@ -14,8 +14,8 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.state.metadata.record import read_kept
+from hudictl.table.open import open_table
 from hudictl.table.properties import update_properties
-from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, restore_support, rollback_support

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader, restore_support, rollback_support, withdraw_support
 from tests.crash.inject import Crash, copy, dying

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Tell, _plain, no_waiting, tell

@@ -9,8 +9,8 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.reports.health.check import check_table
 from hudictl.table.metadata.place import PARTITION_KEYS
+from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
-from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.crash.kept import assert_right_if_listed

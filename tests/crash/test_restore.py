@@ -8,8 +8,8 @@ import pytest
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.reports.history import find_operation
+from hudictl.table.open import open_table
 from hudictl.table.operations import operation_instants
-from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader

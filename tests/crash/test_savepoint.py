@@ -11,7 +11,7 @@ from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import session

@@ -11,7 +11,7 @@ from hudictl.ops.clean_up.service import (
     plan_service_removal,
     removed_already,
 )
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying

@@ -10,7 +10,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 from hudictl.state.facts import read_signs
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import At, session
 

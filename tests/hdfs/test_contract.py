@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from tests.hdfs.cluster import Hdfs
 from tests.hdfs.httpfs import start_httpfs
 from tests.storage.contract import NAMES, ExclusiveContract, ReadContract

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from tests.hdfs.cluster import Hdfs
 from tests.hdfs.httpfs import start_httpfs
 from tests.hdfs.kerberos import Realm, start_realm, start_secure

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hudictl.reports.health.check import check_table
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.interop import product
 
 

@@ -18,7 +18,8 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.table.locks.config import NOTHING_SAID, Locking
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests.crash.inject import Crash, dying
 from tests.helpers import HUDIS_OWN, session
 from tests.interop.judge import Judge, JudgeError, Rows

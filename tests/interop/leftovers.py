@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import INFO
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.helpers import LONG_AGO
 from tests.interop import product
 from tests.interop.judge import Judge, Options

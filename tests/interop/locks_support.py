@@ -11,7 +11,8 @@ import pytest
 from hudictl.ops.session import Silent
 from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, Locking
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.table import open_table
+from hudictl.table.locks.providers import contender_of
+from hudictl.table.open import open_table
 from tests.interop.judge import Judge
 from tests.interop.zookeeper import ZooKeeper, start_zookeeper
 
@@ -47,7 +48,7 @@ def settings(request: pytest.FixtureRequest, kind: str, version: str, tmp_path: 
 
 
 def held_by_hudictl(base: Path, settings: Settings, wait_ms: int = 60_000) -> AbstractContextManager[Hold]:
-    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms))
+    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms), contender_of)
 
 
 def waits(work: "Future[object]", seconds: float = 2.0) -> bool:

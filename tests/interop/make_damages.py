@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.damage.cases import Case, judged, outcome_file
 from tests.damage.harms import do_harm

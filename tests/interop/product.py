@@ -18,7 +18,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.table.locks.config import NOTHING_SAID, Locking
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import HUDIS_OWN, session
 from tests.interop.judge import Judge, JudgeError
@@ -99,8 +99,9 @@ import time
 from hudictl.ops.session import Silent
 from hudictl.table.locks.config import Locking
 from hudictl.table.locks.hold import hold
-from hudictl.table.table import open_table
-with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({dict(settings)!r})):
+from hudictl.table.locks.providers import contender_of
+from hudictl.table.open import open_table
+with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({dict(settings)!r}), contender_of):
     print("held", flush=True)
     time.sleep(600)
 """

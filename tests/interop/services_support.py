@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.interop import product
 from tests.interop.judge import Judge
 

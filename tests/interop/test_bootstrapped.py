@@ -9,7 +9,7 @@ import pytest
 from hudictl.errors import Unsupported
 from hudictl.formats.instants import BOOTSTRAPS, INITIAL
 from hudictl.reports.health.check import check_table
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import HUDIS_OWN, tree
 from tests.interop import product

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import Copy
 from tests.interop import product

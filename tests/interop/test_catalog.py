@@ -13,7 +13,7 @@ from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.state.files.catalog import SYNC_ALL, CatalogGap
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import session
 from tests.interop import product

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.reports.commits import CommitFile, CommitRow, commit_files, commit_partitions, commit_rows
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.interop.judge import RELEASES, Judge
 

@@ -12,7 +12,7 @@ from hudictl.errors import Refused
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, Block, encode_block, read_blocks
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.helpers import HUDIS_OWN, session
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError, Rows

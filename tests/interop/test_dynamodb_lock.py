@@ -22,7 +22,8 @@ from hudictl.ops.session import Silent
 from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.config import DYNAMODB, Locking, hash_of
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.table import open_table
+from hudictl.table.locks.providers import contender_of
+from hudictl.table.open import open_table
 from tests import support
 from tests.dynamodb import KEY, Dynamo, make_dynamo
 from tests.interop import product
@@ -91,7 +92,7 @@ def writer() -> Iterator[Judge]:
 
 
 def held(base: Path, settings: Settings, wait_ms: int = 60_000) -> AbstractContextManager[Hold]:
-    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms))
+    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms), contender_of)
 
 
 def test_hudi_waits_for_hudictl(hudi: Contender, base: Path, settings: Settings, dynamo: Dynamo) -> None:

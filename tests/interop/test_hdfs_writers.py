@@ -10,6 +10,7 @@ from hudictl.errors import Conflict
 from hudictl.ops.session import Silent
 from hudictl.table.locks.config import FILE_SYSTEM, Locking
 from hudictl.table.locks.hold import hold
+from hudictl.table.locks.providers import contender_of
 from tests import support
 from tests.hdfs.cluster import Hdfs
 from tests.interop import product
@@ -116,14 +117,14 @@ def test_hudis_lock_excludes(lake: HdfsLake) -> None:
     made = lake.copy("cow")
     settings = {**LAZY, "hoodie.write.lock.provider": FILE_SYSTEM}
     judge = lake.lake.judge
-    with hold(lake.lake.table(made.uri), "test", Silent(), Locking(settings, 0)) as held:
+    with hold(lake.lake.table(made.uri), "test", Silent(), Locking(settings, 0), contender_of) as held:
         held.check()
         assert not judge.lock(made.uri, settings, 500)
         held.check()
     assert judge.lock(made.uri, settings, 5000)
     with (
         pytest.raises(Conflict, match="another process holds"),
-        hold(lake.lake.table(made.uri), "test", Silent(), Locking(settings, 0)),
+        hold(lake.lake.table(made.uri), "test", Silent(), Locking(settings, 0), contender_of),
     ):
         pass
     judge.unlock(made.uri)

@@ -11,7 +11,7 @@ import pytest
 
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.reader_logs import Unreadable

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy
 from tests.interop import product

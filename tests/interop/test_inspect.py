@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.formats import avro
 from hudictl.reports.instant import inspect_instant
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.interop.judge import RELEASES, Judge

@@ -14,9 +14,9 @@ from kazoo.client import KazooClient
 
 from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.config_file import read_settings
 from hudictl.table.locks.config import ZOOKEEPER, ZOOKEEPER_IMPLICIT, Locking
 from hudictl.table.locks.zookeeper import LockNode
-from hudictl.table.settings import read_settings
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge

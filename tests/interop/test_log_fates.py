@@ -9,7 +9,8 @@ import pytest
 
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.reports.logs.blocks import BlockRow, inspect_logs
-from hudictl.table.logs.reader import find_logs, in_slices
+from hudictl.table.logs.paths import find_logs
+from hudictl.table.logs.reader import in_slices
 from tests.helpers import drop, put
 from tests.interop.judge import RELEASES, Judge
 

@@ -17,7 +17,8 @@ from hudictl.formats.log_blocks import Block, ReadAt, encode_block, encode_rollb
 from hudictl.formats.ranges import as_file, part
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.logs.writer import LogTarget, write_logs
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import drop

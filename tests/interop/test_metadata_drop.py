@@ -11,7 +11,7 @@ from hudictl.table.metadata.place import (
     metadata_partition_names,
     open_metadata_table,
 )
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash.inject import copy

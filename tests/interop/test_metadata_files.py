@@ -9,7 +9,7 @@ import pytest
 from hudictl.engine.local import LocalEngine
 from hudictl.reports.metadata_table import Difference, verify_listing
 from hudictl.table.metadata.listing import listing_table, read_listing
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.interop.judge import Judge

@@ -8,7 +8,7 @@ import pytest
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import copy
 from tests.helpers import attempt, drop, put

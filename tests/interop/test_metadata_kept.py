@@ -14,7 +14,7 @@ import pytest
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.table.metadata.place import open_metadata_table
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import Copy, plan

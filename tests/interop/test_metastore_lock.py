@@ -22,7 +22,7 @@ from hudictl.table.locks.hive_metastore import (
     look_at_metastore_lock,
     metastore_lock,
 )
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import session, tree
 from tests.interop import product

@@ -10,7 +10,7 @@ from hudictl.ops.guards.files import nothing_missing
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.files.needed import needed_files
 from hudictl.table.files.saved import NOTHING_SAVED
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_cleans
 from hudictl.table.timeline.commits import load_commits

@@ -8,7 +8,7 @@ import pytest
 
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge

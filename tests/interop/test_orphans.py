@@ -12,7 +12,7 @@ from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import Finding
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.orphans.find import Orphan, find_orphans
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import copy
 from tests.helpers import session

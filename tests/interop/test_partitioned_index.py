@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.make_indexed import FOR_EACH_PARTITION

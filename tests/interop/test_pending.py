@@ -13,7 +13,7 @@ from hudictl.state.writers.failed_writes import PendingWrite, pending_writes
 from hudictl.state.writers.heartbeats import heartbeat_rows
 from hudictl.table.beat_rule import HeartbeatRule
 from hudictl.table.clock import try_clock
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.writers.markers import marker_folders, read_markers
 from tests import support
 from tests.helpers import HUDIS_OWN, put

@@ -12,7 +12,7 @@ from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import Finding
 from hudictl.reports.table import describe_table
 from hudictl.state.timeline.service_plans import service_files
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.helpers import Copy, drop, first_command

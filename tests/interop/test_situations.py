@@ -7,8 +7,8 @@ import pytest
 
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.open import open_table
 from hudictl.table.operations import operation_instants
-from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying

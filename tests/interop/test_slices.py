@@ -8,7 +8,7 @@ import pytest
 
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.reports.logs.slices import SliceRow, files_of_table, slice_rows
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.interop.judge import RELEASES, Judge

@@ -19,7 +19,9 @@ from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.claim import current_owner
 from hudictl.table.locks.config import STORAGE, STORAGE_LOCK, Locking, StorageLock
 from hudictl.table.locks.hold import hold, locked
-from hudictl.table.table import Table, open_table
+from hudictl.table.locks.providers import contender_of
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests import support
 from tests.interop.judge import Judge, s3a, start
 from tests.interop.lake import Lake
@@ -60,11 +62,14 @@ def test_each_waits_for_the_other(judge: Judge, table: Table) -> None:
     assert judge.lock(table.uri, SETTINGS, 500)
     theirs = lock_of(table)
     assert (list(theirs), theirs["expired"]) == (["expired", "validUntil", "owner"], False)
-    with pytest.raises(Conflict, match=str(theirs["owner"])), hold(table, "x", Silent(), Locking(SETTINGS, 0)):
+    with (
+        pytest.raises(Conflict, match=str(theirs["owner"])),
+        hold(table, "x", Silent(), Locking(SETTINGS, 0), contender_of),
+    ):
         pass
     judge.unlock(table.uri)
     assert lock_of(table) == {**theirs, "validUntil": lock_of(table)["validUntil"], "expired": True}
-    with hold(table, "x", Silent(), Locking(SETTINGS, 0)) as held:
+    with hold(table, "x", Silent(), Locking(SETTINGS, 0), contender_of) as held:
         held.check()
         assert not judge.lock(table.uri, SETTINGS, 500)
         judge.unlock(table.uri)
@@ -99,7 +104,7 @@ def test_never_both_at_once(judge: Judge, table: Table, monkeypatch: pytest.Monk
         theirs = pool.submit(hudis)
         try:
             for turn in range(turns):
-                with locked(table, lock, owner, 60_000, Silent()) as held:
+                with locked(table, lock, owner, 60_000, Silent(), contender_of) as held:
                     enter("hudictl")
                     held.check()
                 # Hudi makes a provider for each try, and would hardly ever come in time.
@@ -123,7 +128,7 @@ def test_a_dead_owner_is_waited_out(judge: Judge, table: Table) -> None:
     begun = time.monotonic()
     assert not judge.lock(table.uri, SETTINGS, 500)
     judge.unlock(table.uri)
-    with hold(table, "x", Silent(), Locking(SETTINGS, 20_000)) as held:
+    with hold(table, "x", Silent(), Locking(SETTINGS, 20_000), contender_of) as held:
         assert time.monotonic() - begun > 4
         held.check()
     table.storage.replace(STORAGE_LOCK, (owner % ((time.time() + 4) * 1000)).encode())
@@ -137,10 +142,10 @@ def test_a_dead_owner_is_waited_out(judge: Judge, table: Table) -> None:
 def test_a_lock_that_is_held_long_is_renewed_by_each(judge: Judge, table: Table) -> None:
     """Longer than it is valid."""
     assert judge.lock(table.uri, SETTINGS, 500)
-    with pytest.raises(Conflict), hold(table, "x", Silent(), Locking(SETTINGS, 14_000)):
+    with pytest.raises(Conflict), hold(table, "x", Silent(), Locking(SETTINGS, 14_000), contender_of):
         pass
     judge.unlock(table.uri)
-    with hold(table, "x", Silent(), Locking(SETTINGS, 0)) as held:
+    with hold(table, "x", Silent(), Locking(SETTINGS, 0), contender_of) as held:
         assert not judge.lock(table.uri, SETTINGS, 14_000)
         judge.unlock(table.uri)
         held.check()
@@ -156,7 +161,7 @@ def test_a_restore_and_a_writer_wait_for_each_other(judge: Judge, s3: S3) -> Non
     rows = judge.read(made.uri, columns=("id", "ts", "val", "p"))[:1]
     change = [[rows[0][0], 9_999_999, "x", rows[0][3]]]
     with ThreadPoolExecutor(1) as pool:
-        with hold(table, "x", Silent(), Locking(SETTINGS, 0)) as held:
+        with hold(table, "x", Silent(), Locking(SETTINGS, 0), contender_of) as held:
             written = pool.submit(judge.upsert, made.uri, change, "upsert", SETTINGS)
             time.sleep(8)
             assert not written.done()

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.archive import archived_after, torn_logs
 from tests.helpers import LONG_AGO
 from tests.interop import product

@@ -16,8 +16,8 @@ from hudictl.formats.instants import CLEAN, State, comparable_action
 from hudictl.reports.why import why
 from hudictl.state.services.due import Due
 from hudictl.state.timeline.service_plans import service_groups, service_of
+from hudictl.table.open import open_table
 from hudictl.table.settings import Settings
-from hudictl.table.table import open_table
 from hudictl.table.timeline.active import load_timeline, read_instant
 from tests import support
 from tests.interop.judge import Judge, JudgeError

@@ -16,7 +16,7 @@ from hudictl.reports.commits import (
 from hudictl.reports.rows import RowFilter, chosen
 from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.storage.local import LocalStorage
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack

@@ -9,7 +9,7 @@ import pytest
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import parse_instant_file
 from hudictl.reports.instant import FileContents, InstantContents, inspect_instant
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.formats import generic

@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable
 from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 from hudictl.storage import FileStatus
 from hudictl.storage.local import LocalStorage
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, put

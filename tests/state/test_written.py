@@ -11,7 +11,7 @@ from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.files.instant_files import known_partitions, partitions_of
 from hudictl.state.files.needed import Outcome, judged
 from hudictl.table.files.saved import NOTHING_SAVED
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.commits import LazyCommits, raise_unreadable
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy

@@ -9,9 +9,9 @@ import pytest
 from requests.adapters import HTTPAdapter
 
 from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, StorageFailed, UsageError
-from hudictl.storage import open_storage
 from hudictl.storage import webhdfs as module
 from hudictl.storage.hdfs import HdfsStorage
+from hudictl.storage.open import open_storage
 from tests.storage import name_node
 from tests.storage.name_node import LOST, Answer, NameNode, Request, refusal, serving
 

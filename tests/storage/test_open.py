@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import UsageError
-from hudictl.storage import elsewhere, open_storage
+from hudictl.storage import elsewhere
 from hudictl.storage.local import LocalStorage
+from hudictl.storage.open import open_storage
 
 
 @pytest.mark.parametrize(

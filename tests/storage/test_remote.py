@@ -8,7 +8,8 @@ import fsspec
 import pytest
 
 from hudictl.errors import StorageFailed, Unsupported
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from hudictl.storage.remote import RemoteStorage
 from tests.s3 import BUCKET
 from tests.storage.contract import ReadContract, WriteContract

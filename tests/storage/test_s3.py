@@ -12,7 +12,8 @@ import pytest
 
 from hudictl.engine.work import AT_ONCE
 from hudictl.errors import OutcomeUnknown, StorageFailed, UsageError
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from hudictl.storage.remote import RemoteStorage
 from hudictl.storage.s3 import S3Storage
 from tests.s3 import BUCKET, S3, Application, Environment, Start

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hudictl.errors import OutcomeUnknown, StorageFailed
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from hudictl.storage.swap import LOCK_BYTES, Swapping, Versioned, read_version, swap
 from tests.s3 import BUCKET, ONE_TRY, S3, Application, Environment, Start, fail_with
 from tests.storage.contract import SwapContract, SwappingStorage, swapping

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import Conflict
-from hudictl.storage import open_storage
+from hudictl.storage.open import open_storage
 from hudictl.table.locks.claim import claim
 from tests.stores.server import Server
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from hudictl.storage.remote import RemoteStorage
 from tests.storage.contract import ExclusiveContract, ReadContract
 from tests.stores import versity

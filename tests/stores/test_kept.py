@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
+from hudictl.storage.open import open_storage
 from tests.stores import fake_gcs, versity
 from tests.stores.azurite import Container
 from tests.stores.server import Server

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hudictl.storage import open_storage
+from hudictl.storage.open import open_storage
 from hudictl.table.locks.config import STORAGE_LOCK, StorageLock
 from hudictl.table.locks.storage_based import LockObject
 from tests.storage.contract import SwapContract, SwappingStorage, swapping

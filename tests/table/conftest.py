@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests import support
 from tests.fixtures import unpack
 

@@ -9,8 +9,9 @@ import pytest
 from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable
 from hudictl.formats import properties as fmt
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
-from hudictl.storage import DeleteOutcome, open_storage
+from hudictl.storage import DeleteOutcome
 from hudictl.storage.local import LocalStorage
+from hudictl.storage.open import open_storage
 from hudictl.table.properties import read_properties, recover_properties, update_properties
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import NotFound, Unreadable, UsageError
-from hudictl.table.settings import CLEAN_COMMITS, CLEAN_POLICY, KEEP_MAX, KEEP_MIN, Settings, Used, read_settings
+from hudictl.table.config_file import read_settings
+from hudictl.table.settings import CLEAN_COMMITS, CLEAN_POLICY, KEEP_MAX, KEEP_MIN, Settings, Used
 
 
 def test_a_file_of_settings(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from hudictl.errors import Unreadable, UsageError
-from hudictl.table.table import open_table, zone_named
+from hudictl.table.open import open_table
+from hudictl.table.table import zone_named
 from tests import support
 from tests.table.conftest import Real, Small
 

@@ -129,7 +129,7 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
 def _refuse_another(common: TableOptions, table: str) -> None:
     """Raises UsageError: --profile is another table's: its lock would protect nothing."""
     from hudictl.formats.layouts import SCRATCH
-    from hudictl.storage import open_storage
+    from hudictl.storage.open import open_storage
 
     profile = common.profile
     if profile is None or not profile.uri:

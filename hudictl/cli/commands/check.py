@@ -134,7 +134,7 @@ def _check_all(
 def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened | HudictlError]":
     """A table, and the settings of its writers, by its whole URI, which is the same whether it can be opened or not."""
     from hudictl.formats.layouts import SCRATCH
-    from hudictl.storage import open_storage
+    from hudictl.storage.open import open_storage
     from hudictl.table.beat_rule import heartbeat_rule
     from hudictl.table.table import table_at
 

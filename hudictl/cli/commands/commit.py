@@ -57,7 +57,7 @@ def diff(common: TableOptions, given: ListOptions, other: str) -> None:
     In hudi-cli: `commits compare`.
     """
     from hudictl.reports.commits import CommitDifference, commit_differences
-    from hudictl.table.table import open_table
+    from hudictl.table.open import open_table
 
     table = common.open()
     copy = open_table(other, common.storage_options, common.timezone)

@@ -61,7 +61,7 @@ def _provider(profile: Profile) -> str | None:
     if isinstance(value, dict):
         return " ".join(place_of(value, profile))
     if value is None and profile.props and os.path.isabs(profile.props):
-        from hudictl.table.settings import read_settings
+        from hudictl.table.config_file import read_settings
 
         try:
             value = read_settings(profile.props, {}).get(_PROVIDER)

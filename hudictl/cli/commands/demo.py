@@ -62,7 +62,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
 
 
 def _savepoint(base: Path) -> str:
-    from hudictl.table.table import open_table
+    from hudictl.table.open import open_table
     from hudictl.table.timeline.active import load_timeline
 
     return load_timeline(open_table(str(base))).savepoints()[-1].time

@@ -128,7 +128,7 @@ def _table(common: TableOptions) -> "Iterator[Checkup]":
     from hudictl.formats.layouts import SCRATCH
     from hudictl.reports.doctor import table
     from hudictl.reports.doctor.checkup import OK, Checkup, checked
-    from hudictl.storage import open_storage
+    from hudictl.storage.open import open_storage
     from hudictl.table.probe import leaving_nothing
 
     opened: list[Storage] = []

@@ -61,7 +61,7 @@ def inspect(
     above it in the folder tree; this can be a metadata table. Log files of the archived timeline can also be inspected.
     """
     from hudictl.reports.logs.blocks import LogSelection, inspect_logs, select_logs
-    from hudictl.table.logs.reader import find_logs
+    from hudictl.table.logs.paths import find_logs
 
     wanted = LogSelection(partition, file_id, instant)
     notes: list[str] = []

@@ -52,7 +52,7 @@ def records(
     """
     from hudictl.reports.logs.merged import merged_rows, slices_of
     from hudictl.reports.logs.records import Wanted, record_rows
-    from hudictl.table.logs.reader import find_logs, folders_among
+    from hudictl.table.logs.paths import find_logs, folders_among
 
     if as_of is not None and not merged:
         raise UsageError(

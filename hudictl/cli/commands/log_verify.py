@@ -39,7 +39,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     content that hudictl cannot decode although Hudi can.
     """
     from hudictl.reports.logs.verify import logs_of_table, verify_logs
-    from hudictl.table.logs.reader import find_logs
+    from hudictl.table.logs.paths import find_logs
 
     notes: list[str] = []
     if paths:

@@ -26,7 +26,7 @@ from hudictl.table.locks.config import (
     MetastoreLock,
 )
 from hudictl.table.locks.hold import Hold, locked
-from hudictl.table.locks.look import look_at_lock
+from hudictl.table.locks.providers import look_at_lock
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.timeline.active import instant_now, load_timeline
 
@@ -158,7 +158,7 @@ def _free(session: Session, lock: AnyLock, shown: LockSign, owner: Owner) -> Non
             )
         return
     watched_ms = lock.lease_ms + _MARGIN_MS if isinstance(lock, ItemLock) else 0
-    with locked(session.table, lock, owner, watched_ms, session.monitor) as own:
+    with locked(session.table, lock, owner, watched_ms, session.monitor, session.contend) as own:
         own.check()
 
 

@@ -11,7 +11,7 @@ from hudictl.engine.base import Engine
 from hudictl.engine.java import java_command, java_home, java_version
 from hudictl.errors import EngineFailed
 from hudictl.reports.doctor.checkup import MISSING, OK, Checkup
-from hudictl.storage.open import AZURE, GCS, HDFS, S3
+from hudictl.storage.uri import AZURE, GCS, HDFS, S3
 
 KERBEROS, ZOOKEEPER, DYNAMODB = "HDFS with Kerberos", "ZooKeeper locks", "DynamoDB locks"
 METASTORE = "Hive metastore locks"

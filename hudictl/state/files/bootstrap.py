@@ -19,8 +19,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SKELETONS
 from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case
 from hudictl.state.files.savepoint_files import needed_names
-from hudictl.storage import Storage, inside
-from hudictl.storage.open import kind_of
+from hudictl.storage import Storage, inside, kind_of
 
 INDEX_LOST = "bootstrap-index-lost"
 SOURCE_LOST = "bootstrap-source-lost"

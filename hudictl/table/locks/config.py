@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from hudictl.errors import Conflict, Unsupported, UsageError
 from hudictl.formats.layouts import META
-from hudictl.storage import HDFS, is_hdfs, open_storage, without_name_node
+from hudictl.storage import HDFS, is_hdfs, local_path, without_name_node
 from hudictl.storage.hadoop_conf import HIVE_SITE, read_configuration
 from hudictl.table.table import Table
 
@@ -219,7 +219,7 @@ def _file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
             f"{key}={folder}: the file system of this path depends on the writer", hint="write it as a URI"
         )
     if on_this_host:
-        folder = open_storage(folder, "").uri
+        folder = f"file://{local_path(folder)}"
     place = f"{folder}/lock"
     inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
     on_hdfs = is_hdfs(folder) and is_hdfs(table.uri)

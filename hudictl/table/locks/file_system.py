@@ -22,7 +22,8 @@ from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
-from hudictl.storage import Exclusive, FileStatus, Storage, delete_all, open_storage
+from hudictl.storage import Exclusive, FileStatus, Storage, delete_all
+from hudictl.storage.open import open_storage
 from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.config import FileLock
 from hudictl.table.table import Table

@@ -1,17 +1,14 @@
 """The locks of a writing command: hudictl's claim, and Hudi's lock if one is configured."""
 
-import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import AnyLock, FileLock, ItemLock, Locking, MetastoreLock, StorageLock, supported_lock
-from hudictl.table.locks.file_system import lock_file
+from hudictl.table.locks.config import AnyLock, Locking, supported_lock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -35,6 +32,10 @@ class Lock(Protocol):
         """Raises Conflict: it is not held any more."""
 
 
+Contend: TypeAlias = Callable[[Table, AnyLock, Owner], AbstractContextManager[Lock]]
+"""What makes a contender for a lock of any kind, and releases the lock at the end: ``providers.contender_of``."""
+
+
 @dataclass(frozen=True)
 class Hold:
     """A table held against other hudictl processes, and against writers that take the same lock."""
@@ -50,7 +51,7 @@ class Hold:
 
 
 @contextmanager
-def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator[Hold]:
+def hold(table: Table, command: str, watch: Watch, locking: Locking, contend: Contend) -> Iterator[Hold]:
     """Takes the claim, then the configured lock; releases both at the end.
 
     Args:
@@ -66,12 +67,12 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator
         if config.taken is None:
             yield Hold(claimed, None)
             return
-        with locked(table, config.taken, claimed.owner, config.wait_ms, watch) as lock:
+        with locked(table, config.taken, claimed.owner, config.wait_ms, watch, contend) as lock:
             yield Hold(claimed, lock)
 
 
 @contextmanager
-def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch) -> Iterator[Lock]:
+def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch, contend: Contend) -> Iterator[Lock]:
     """Takes a lock, and releases it at the end.
 
     Args:
@@ -80,32 +81,9 @@ def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch
 
     Raises as ``hold``.
     """
-    with _contender(table, lock, owner) as contender:
+    with contend(table, lock, owner) as contender:
         _wait(contender, lock.place, wait_ms, watch)
         yield contender
-
-
-def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextManager[Lock]:
-    if isinstance(lock, StorageLock):
-        # Imported here, like the store's driver.
-        from hudictl.table.locks.storage_based import lock_in_storage
-
-        return lock_in_storage(table, lock, owner)
-    body = _encode(table, owner)
-    if isinstance(lock, FileLock):
-        return lock_file(table, lock, body)
-    # Imported here: these libraries are extras.
-    if isinstance(lock, ItemLock):
-        from hudictl.table.locks.dynamodb import lock_item
-
-        return lock_item(lock, body)
-    if isinstance(lock, MetastoreLock):
-        from hudictl.table.locks.hive_metastore import metastore_lock
-
-        return metastore_lock(lock, owner)
-    from hudictl.table.locks.zookeeper import lock_node
-
-    return lock_node(lock, body)
 
 
 def _wait(lock: Lock, place: str, wait_ms: int, watch: Watch) -> None:
@@ -123,16 +101,3 @@ def _wait(lock: Lock, place: str, wait_ms: int, watch: Watch) -> None:
             )
         time.sleep(_POLL_SECONDS)
         watch.check()
-
-
-def _encode(table: Table, owner: Owner) -> bytes:
-    moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    said = {
-        "owner": owner.uuid,
-        "host": owner.host,
-        "pid": owner.pid,
-        "createdAt": moment,
-        "table": table.uri,
-        "command": owner.command,
-    }
-    return json.dumps(said).encode()

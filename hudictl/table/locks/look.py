@@ -1,21 +1,9 @@
-"""A look at the locks of the table's writers, without taking them."""
+"""A look at the locks of the table's writers that are files of the table, without taking them."""
 
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
-from hudictl.table.locks.config import (
-    FILE_SYSTEM,
-    STORAGE,
-    STORAGE_LOCK,
-    AnyLock,
-    FileLock,
-    ItemLock,
-    LockSign,
-    MetastoreLock,
-    NodeLock,
-    StorageLock,
-)
-from hudictl.table.locks.file_system import place_of
+from hudictl.table.locks.config import FILE_SYSTEM, STORAGE, STORAGE_LOCK, LockSign
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
@@ -24,51 +12,13 @@ DRIFT_MS = 500
 """How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
 
-def look_at_locks(table: Table, configured: AnyLock | None, now_ms: int) -> list[LockSign]:
-    """The locks that exist: the configured one first, then lock files of others. Raises StorageFailed."""
-    files = find_locks(table, now_ms, _as_file(configured))
-    outside = _look_outside(configured, now_ms)
-    return [outside, *files] if outside else files
+def find_locks(table: Table, now_ms: int, own: tuple[Storage, str, int] | None = None) -> list[LockSign]:
+    """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0).
 
-
-def look_at_lock(table: Table, configured: AnyLock, now_ms: int) -> LockSign | None:
-    """The configured lock, if it exists. Raises StorageFailed."""
-    match configured:
-        case FileLock():
-            path = _shown(table, *place_of(table, configured))
-        case StorageLock():
-            path = configured.inside
-        case _:
-            return _look_outside(configured, now_ms)
-    return next((sign for sign in find_locks(table, now_ms, _as_file(configured)) if sign.path == path), None)
-
-
-def _as_file(lock: AnyLock | None) -> FileLock | None:
-    return lock if isinstance(lock, FileLock) else None
-
-
-def _look_outside(lock: AnyLock | None, now_ms: int) -> LockSign | None:
-    """A lock that is no file of the table's store."""
-    if isinstance(lock, NodeLock):
-        # Imported here: their libraries are extras.
-        from hudictl.table.locks.zookeeper import look_at_node
-
-        return look_at_node(lock)
-    if isinstance(lock, ItemLock):
-        from hudictl.table.locks.dynamodb import look_at_item
-
-        return look_at_item(lock)
-    if isinstance(lock, MetastoreLock):
-        from hudictl.table.locks.hive_metastore import look_at_metastore_lock
-
-        return look_at_metastore_lock(lock, now_ms)
-    return None
-
-
-def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) -> list[LockSign]:
-    """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0), and the configured one."""
-    own = None if configured is None else (*place_of(table, configured), configured.expire_ms)
-    others = ((table.storage, path, 0) for path in _FILE_SYSTEM if configured is None or path != configured.inside)
+    Args:
+        own: the configured lock file, which comes first: its storage, its path there, and its ``expire_ms``.
+    """
+    others = ((table.storage, path, 0) for path in _FILE_SYSTEM if own is None or own[:2] != (table.storage, path))
     signs = []
     for storage, path, expire_ms in (*filter(None, (own,)), *others):
         found = _look(storage, path)
@@ -77,7 +27,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
             age_ms = now_ms - modified_ms
             expires_in_ms = expire_ms - age_ms if expire_ms else None
             expired = expires_in_ms is not None and expires_in_ms < 0
-            shown = _shown(table, storage, path)
+            shown = shown_path(table, storage, path)
             owner, name = _owner_of(content), FILE_SYSTEM.rpartition(".")[2]
             signs.append(LockSign(shown, name, not expired, expired, owner, age_ms, expires_in_ms, content))
     found = _look(table.storage, STORAGE_LOCK)
@@ -104,7 +54,7 @@ def read_storage_lock(content: str, now_ms: int, age_ms: int | None = None) -> L
     return LockSign(STORAGE_LOCK, STORAGE.rpartition(".")[2], held, expired, owner, age_ms, expires_in_ms, content)
 
 
-def _shown(table: Table, storage: Storage, path: str) -> str:
+def shown_path(table: Table, storage: Storage, path: str) -> str:
     return path if storage is table.storage else whole_path(storage, path)
 
 

@@ -33,7 +33,7 @@ FAULTS = (
         CLEANS,
     ),
     Fault(
-        "storage/open.py",
+        "storage/uri.py",
         'os.path.realpath(f"/{path}")',
         'f"/{path}"',
         "a link is another folder than the one that it names",

@@ -16,7 +16,7 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests.fixtures import Unpack
 from tests.helpers import OWN, attempt, host_in, plan, put, rollback_of, session, tree, without_zone, written_in
 

@@ -14,7 +14,8 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import plan_rollback
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests import support
 from tests.crash.inject import Crash, dying
 from tests.helpers import session

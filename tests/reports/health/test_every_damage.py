@@ -8,7 +8,7 @@ import pytest
 from hudictl.errors import HudictlError
 from hudictl.reports.health.finding import ERROR, WARNING
 from hudictl.reports.table import describe_table
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.damage.cases import outcomes
 from tests.damage.harms import do_harm

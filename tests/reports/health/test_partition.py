@@ -19,7 +19,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.files.slices import Committed
 from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import Written
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.workers import Listing, pack
 from tests.helpers import ENGINE, put
 from tests.state.files.needed_records_support import VERSIONS, at, base, done

@@ -10,8 +10,8 @@ from hudictl.formats.schema_evolution import float_text
 from hudictl.reports.logs.merged import merged_rows, slices_of
 from hudictl.reports.logs.records import RecordRow, Wanted
 from hudictl.reports.logs.slices import files_of_table, slice_rows
-from hudictl.table.logs.reader import folders_among
-from hudictl.table.table import open_table
+from hudictl.table.logs.paths import folders_among
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 
 

@@ -9,8 +9,8 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import NotFound
 from hudictl.reports.logs.blocks import BlockRow, LogSelection, Totals, counted, inspect_logs, select_logs
 from hudictl.reports.logs.slices import files_of_table, slice_rows
-from hudictl.table.logs.reader import find_logs
-from hudictl.table.table import open_table
+from hudictl.table.logs.paths import find_logs
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack

@@ -14,7 +14,7 @@ from hudictl.errors import HudictlError, NotFound, Unreadable, Unsupported, Usag
 from hudictl.render.json import row_line
 from hudictl.reports.logs.merged import merged_rows, slices_of
 from hudictl.reports.logs.records import RecordRow, Wanted, record_rows
-from hudictl.table.logs.reader import find_logs
+from hudictl.table.logs.paths import find_logs
 from tests import support
 from tests.fixtures import Unpack
 from tests.reports.logs.records_support import queried, text

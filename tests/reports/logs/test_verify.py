@@ -15,7 +15,7 @@ from hudictl.formats.log_blocks import AVRO_DATA, MAGIC, encode_block, encode_ro
 from hudictl.reports.logs.against_timeline import DefectRow
 from hudictl.reports.logs.verify import Verified, logs_of_table, verify_logs
 from hudictl.storage.local import LocalStorage
-from hudictl.table.logs.reader import find_logs
+from hudictl.table.logs.paths import find_logs
 from hudictl.table.timeline.archive import archived_in_order
 from tests import support
 from tests.fixtures import Unpack

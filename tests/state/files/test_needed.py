@@ -12,7 +12,7 @@ from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.files.needed import Names, Outcome, judged, needed_files
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.files.slices import StoredFile
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, files_of, put, required

@@ -13,7 +13,7 @@ from hudictl.state.files.borrowed import Borrowed
 from hudictl.state.files.needed import Case, Names, Outcome, judged, needed_files
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import records
 from tests.helpers import ENGINE, Copy, required
 from tests.state.files.needed_records_support import SILENT, VERSIONS, at, base, done, made, stamp, wrote

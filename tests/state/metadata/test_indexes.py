@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.state.metadata.indexes import later_indexes
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 
 OLD, TARGET, BY, NEW = (f"202611210{hour}0000000" for hour in range(1, 5))

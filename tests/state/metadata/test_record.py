@@ -24,7 +24,8 @@ from hudictl.state.metadata.record import (
 from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.metadata.aside import Aside
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack

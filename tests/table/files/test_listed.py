@@ -19,7 +19,8 @@ from hudictl.table.files.slices import Committed, StoredFile
 from hudictl.table.files.sweep import Partition
 from hudictl.table.metadata import listing as metadata_listing
 from hudictl.table.metadata.listing import gather_listing, listing_table, merged_slices, read_listing
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.workers import Listing, pack
 from tests import support
 from tests.engine.elsewhere import Elsewhere

@@ -190,7 +190,7 @@ def test_slices_from_version_8_on(
 @pytest.fixture(scope="module")
 def either(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Table]:
     """A bare table of each kind, for rules that need no files."""
-    from hudictl.table.table import open_table
+    from hudictl.table.open import open_table
 
     tables = {}
     for version, layout in ((6, 1), (9, 2)):

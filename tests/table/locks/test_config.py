@@ -22,7 +22,8 @@ from hudictl.table.locks.config import (
     lock_config,
     supported_lock,
 )
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests.table.conftest import Small
 
 PACKAGE = "org.apache.hudi.client.transaction.lock"

@@ -14,6 +14,7 @@ from hudictl.table.locks import dynamodb as module
 from hudictl.table.locks.config import DYNAMODB, ItemLock, Locking
 from hudictl.table.locks.dynamodb import lock_item
 from hudictl.table.locks.hold import hold
+from hudictl.table.locks.providers import contender_of
 from hudictl.table.writers.beat import kept_alive
 from tests.dynamodb import KEY, Dynamo, before, fails, loses
 from tests.s3 import SECRET
@@ -424,7 +425,7 @@ def test_a_table_is_held_by_its_item(small: Small, dynamo: Dynamo) -> None:
     """Another process's lock is waited for as long as may be; its holder is said."""
     table = small(9)
     locking = Locking(dynamo.settings(DYNAMODB), 0)
-    with hold(table, "the command", Silent(), locking) as held:
+    with hold(table, "the command", Silent(), locking, contender_of) as held:
         held.check()
         item = dynamo.item
         assert item is not None
@@ -432,5 +433,5 @@ def test_a_table_is_held_by_its_item(small: Small, dynamo: Dynamo) -> None:
     assert dynamo.item is None
     dynamo.put()
     with pytest.raises(Conflict, match=r"another process holds dynamodb://.*writer"):
-        hold(table, "the command", Silent(), locking).__enter__()
+        hold(table, "the command", Silent(), locking, contender_of).__enter__()
     assert (dynamo.item or {})["ownerName"] == {"S": "writer"}

@@ -20,7 +20,9 @@ from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.config import FILE_SYSTEM, NOTHING_SAID, FileLock, Locking
 from hudictl.table.locks.file_system import LockFile, lock_file
 from hudictl.table.locks.hold import Hold
-from hudictl.table.table import Table, open_table
+from hudictl.table.locks.providers import contender_of
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.writers import beat
 from tests import support
 from tests.crash.inject import Crash, copy, dying
@@ -66,7 +68,8 @@ def locked(table: Table, settings: dict[str, str] = PROVIDER, wait_ms: int = 0, 
 
 
 def hold(table: Table, command: str, watch: object) -> AbstractContextManager[Hold]:
-    return module_of_hold.hold(table, command, watch, getattr(table, "locking", NOTHING_SAID))  # type: ignore[arg-type]
+    locking = getattr(table, "locking", NOTHING_SAID)
+    return module_of_hold.hold(table, command, watch, locking, contender_of)  # type: ignore[arg-type]
 
 
 def lock_of(table: Table) -> Path:

@@ -15,8 +15,10 @@ from hudictl.ops.session import Silent
 from hudictl.table.locks import storage_based as module
 from hudictl.table.locks.config import STORAGE, STORAGE_LOCK, Locking, StorageLock
 from hudictl.table.locks.hold import hold
+from hudictl.table.locks.providers import contender_of
 from hudictl.table.locks.storage_based import LockObject
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.writers.beat import kept_alive
 from tests import support
 from tests.s3 import ONE_TRY, S3, fail_with
@@ -79,7 +81,7 @@ def contender(table: Table, owner: str = "hudictl-me") -> LockObject:
 def test_the_lock_is_held_and_given_back(table: Table) -> None:
     """It is never deleted; an error gives it back, too."""
     for _ in range(2):
-        with hold(table, "restore S", Silent(), TAKEN) as held:
+        with hold(table, "restore S", Silent(), TAKEN, contender_of) as held:
             held.check()
             body = table.storage.read(STORAGE_LOCK)
             lock = json.loads(body)
@@ -90,7 +92,7 @@ def test_the_lock_is_held_and_given_back(table: Table) -> None:
             assert 95_000 < lock["validUntil"] - time.time() * 1000 <= 100_000
             assert lock["expired"] is False
         assert lock_of(table) == {**lock, "expired": True}
-    with pytest.raises(ZeroDivisionError), hold(table, "x", Silent(), TAKEN):
+    with pytest.raises(ZeroDivisionError), hold(table, "x", Silent(), TAKEN, contender_of):
         raise ZeroDivisionError
     assert lock_of(table)["expired"] is True
 
@@ -107,10 +109,10 @@ def test_when_a_lock_is_free(
     monkeypatch.setattr(module, "host_now_ms", lambda: now_ms)
     body = put(table, valid_for_s, expired=expired)
     if free:
-        with hold(table, "x", Silent(), TAKEN) as held:
+        with hold(table, "x", Silent(), TAKEN, contender_of) as held:
             held.check()
         return
-    with pytest.raises(Conflict, match="a writer, which expires in"), hold(table, "x", Silent(), TAKEN):
+    with pytest.raises(Conflict, match="a writer, which expires in"), hold(table, "x", Silent(), TAKEN, contender_of):
         pytest.fail("held")
     assert table.storage.read(STORAGE_LOCK) == body
 
@@ -118,7 +120,7 @@ def test_when_a_lock_is_free(
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"expired":false,"owner":"x"}'])
 def test_a_lock_that_cannot_be_read_is_held(table: Table, body: bytes) -> None:
     table.storage.replace(STORAGE_LOCK, body)
-    with pytest.raises(Conflict, match="an unknown owner"), hold(table, "x", Silent(), TAKEN):
+    with pytest.raises(Conflict, match="an unknown owner"), hold(table, "x", Silent(), TAKEN, contender_of):
         pytest.fail("held")
     assert table.storage.read(STORAGE_LOCK) == body
 
@@ -127,7 +129,7 @@ def test_a_dead_hudictls_lock_is_taken_over(table: Table) -> None:
     """It held the claim, and this process has it now."""
     dead = contender(table, "hudictl-dead")
     assert dead.holder() is None
-    with hold(table, "x", Silent(), TAKEN) as held:
+    with hold(table, "x", Silent(), TAKEN, contender_of) as held:
         held.check()
         with pytest.raises(Conflict, match="another process has taken it"):
             dead.check()
@@ -162,7 +164,7 @@ def test_it_is_renewed(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
         return kept_alive(beat, 0.05)
 
     monkeypatch.setattr(module, "kept_alive", quick)
-    with hold(table, "x", Silent(), TAKEN) as held:
+    with hold(table, "x", Silent(), TAKEN, contender_of) as held:
         first = lock_of(table)["validUntil"]
         deadline = time.monotonic() + 10
         while lock_of(table)["validUntil"] == first and time.monotonic() < deadline:
@@ -246,7 +248,7 @@ def test_a_release_is_tried_again(s3: S3, table: Table, monkeypatch: pytest.Monk
     assert lock_of(table)["expired"] is True
 
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
-    with pytest.raises(StorageFailed) as told, hold(table, "x", Silent(), TAKEN):
+    with pytest.raises(StorageFailed) as told, hold(table, "x", Silent(), TAKEN, contender_of):
         s3.interferences.append(busy)
     s3.interferences.remove(busy)
     assert "writers wait for this lock until it expires" in told.value.hint

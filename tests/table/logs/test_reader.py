@@ -8,7 +8,8 @@ import pytest
 
 from hudictl.errors import Conflict, NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
-from hudictl.table.logs.reader import LogFile, find_logs, in_slices, keeping, naming_log
+from hudictl.table.logs.paths import find_logs
+from hudictl.table.logs.reader import LogFile, in_slices, keeping, naming_log
 from hudictl.table.logs.scan import judged_blocks
 from tests.s3 import S3, Application, Environment, Start
 from tests.table.conftest import Real, Small, base_of, put

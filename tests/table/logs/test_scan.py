@@ -20,7 +20,8 @@ from hudictl.formats.log_blocks import (
     encode_rollback_block,
 )
 from hudictl.storage.local import LocalStorage
-from hudictl.table.logs.reader import LogFile, find_logs, in_slices
+from hudictl.table.logs.paths import find_logs
+from hudictl.table.logs.reader import LogFile, in_slices
 from hudictl.table.logs.scan import (
     AHEAD,
     CORRUPT_FATE,

@@ -14,12 +14,13 @@ import pytest
 from hudictl.errors import HudictlError, NotFound, StorageFailed, Unsupported
 from hudictl.formats import log_blocks
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
-from hudictl.storage import open_storage
 from hudictl.storage.local import LocalStorage
+from hudictl.storage.open import open_storage
 from hudictl.storage.remote import RemoteStorage
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.logs.writer import LogTarget, write_logs
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from tests.s3 import S3
 from tests.storage.name_node import NameNode, serving
 from tests.table.conftest import Small, base_of, put

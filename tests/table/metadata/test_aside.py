@@ -26,8 +26,9 @@ from hudictl.table.metadata.aside import (
 )
 from hudictl.table.metadata.listing import read_listing
 from hudictl.table.metadata.place import open_metadata_table
+from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties, update_properties
-from hudictl.table.table import Table, open_table
+from hudictl.table.table import Table
 from tests import support
 from tests.helpers import replace_function, tree
 from tests.s3 import BUCKET, S3

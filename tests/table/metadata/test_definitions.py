@@ -8,7 +8,7 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.table.metadata.definitions import check_definitions, drop_definitions
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import drop, put, tree
 

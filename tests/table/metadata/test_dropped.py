@@ -24,8 +24,9 @@ from hudictl.table.metadata.aside import (
     times_dropped,
 )
 from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
-from hudictl.table.table import Table, open_table
+from hudictl.table.table import Table
 from tests import support
 from tests.helpers import FailDeletion
 from tests.s3 import BUCKET, S3

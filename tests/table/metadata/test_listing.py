@@ -10,7 +10,7 @@ from hudictl.formats.delete_records import DeleteRecord
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_blocks import DELETE, encode_block, encode_rollback_block
 from hudictl.table.metadata.listing import Listing, listing_table, read_listing
-from hudictl.table.table import open_table
+from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.metadata_edits import block_saying, hfile_block, newest_log, write

@@ -11,7 +11,8 @@ from hudictl.formats.instants import State
 from hudictl.table.metadata import writer as metadata_writer
 from hudictl.table.metadata.listing import FILES, Listing, listing_table, merged_slices, read_listing
 from hudictl.table.metadata.writer import Template, find_template, listing_time, remove_listing, write_listing
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline, read_instant
 from tests import support
 from tests.helpers import tree

@@ -16,7 +16,8 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import restore
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import InstantInfo, StoredRollbackPlan, encode_plan
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline import active as module
 from hudictl.table.timeline.active import (
     completion_now,

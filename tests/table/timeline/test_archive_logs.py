@@ -10,7 +10,8 @@ from hudictl.formats import archived_timeline as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import State, instant_file_name
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, encode_metadata
-from hudictl.table.table import Table, open_table
+from hudictl.table.open import open_table
+from hudictl.table.table import Table
 from hudictl.table.timeline import active as timelines
 from hudictl.table.timeline import archive_logs
 from hudictl.table.timeline.archive import archived_after, archived_files, archived_in_order, torn_logs
