@@ -21,7 +21,7 @@ from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
-from hudictl.reports.commits import CommitDifference, CommitFile, CommitPartition, CommitRow
+from hudictl.reports.commits import CheckpointRow, CommitDifference, CommitFile, CommitPartition, CommitRow
 from hudictl.reports.doctor.checkup import Checkup
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
@@ -87,6 +87,7 @@ DOCUMENTS = (
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
     Document("commit show", ROWS, CommitFile, "with `--by file`", "20261121030415374 --by file"),
+    Document("checkpoint list", ROWS, CheckpointRow, line=None),
     Document("commit diff", ROWS, CommitDifference, line="/lake/trips"),
     Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
     Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),

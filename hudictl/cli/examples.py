@@ -9,6 +9,7 @@ _FAILED = "20261121030627840"
 EXAMPLES = {
     "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
     "check": ("check", "check --fail-on error -o nagios"),
+    "checkpoint list": ("checkpoint list --limit 1",),
     "commit diff": ("commit diff /lake/trips",),
     "commit list": ("commit list --limit 10", "commit list --since 7d --where 'errors>0' -o csv"),
     "commit show": (f"commit show {_WRITTEN}", f"commit show {_WRITTEN} --by file"),

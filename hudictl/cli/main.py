@@ -59,6 +59,7 @@ _NAMES = (
         "table",
         "timeline",
         "commit",
+        "checkpoint",
         "savepoint",
         "restore",
         "rollback",

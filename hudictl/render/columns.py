@@ -2,6 +2,7 @@
 
 _BY_IMPORTANCE = {
     "BlockLine": "index block_type instant fate | records target bytes offset header",
+    "CheckpointRow": "time checkpoint problem | completed_utc action key timeline",
     "Checkup": "outcome check text | advice",
     "CommitDifference": "time here there | action",
     "CommitFile": "partition file records bytes | errors updated deleted inserted previous file_id file_bytes "

@@ -91,11 +91,37 @@ class CommitDifference:
     there: bool
 
 
+@dataclass(frozen=True)
+class CheckpointRow:
+    """How far Hudi Streamer had read its source when it wrote a commit: after a restore to this commit, the next run
+    goes on from there."""
+
+    time: str
+    action: str
+    timeline: str
+    completed_utc: str | None
+    key: str | None
+    checkpoint: str | None
+    problem: str | None
+
+
 def commit_rows(table: Table, since: str, until: str, *, archived: bool, newest_first: bool) -> Iterator[CommitRow]:
     """The completed writes. Raises Unreadable: see ``records_of``."""
     found = records_of(table, _completed(since, until, archived=archived, descending=newest_first))
     rows = ((_row(entry), _schema(entry)) for entry in found)
     return _against_older(rows) if newest_first else _against_older_first(rows)
+
+
+def checkpoint_rows(
+    table: Table, since: str, until: str, *, archived: bool, newest_first: bool
+) -> Iterator[CheckpointRow]:
+    """The completed writes that have a checkpoint. Raises Unreadable: see ``records_of``."""
+    for entry in records_of(table, _completed(since, until, archived=archived, descending=newest_first)):
+        key, value = checkpoint_of(entry.done or {})
+        if key is not None or entry.problem is not None:
+            yield CheckpointRow(
+                entry.time, entry.action, entry.timeline, entry.completed_utc, key, value, entry.problem
+            )
 
 
 def commit_partitions(table: Table, time: str) -> list[CommitPartition]:
@@ -191,16 +217,16 @@ def _row(entry: Recorded) -> CommitRow:
         partitions=len(written),
         **sums,
         write_amplification=round(sums["records"] / sums["updated"], 2) if sums["updated"] else None,
-        checkpoint=checkpoint_of(fields),
+        checkpoint=checkpoint_of(fields)[1],
         schema_changed=None,
         problem=problem,
     )
 
 
-def checkpoint_of(fields: Fields) -> str | None:
-    """How far Hudi Streamer had read its source, by a commit's metadata."""
+def checkpoint_of(fields: Fields) -> tuple[str, str] | tuple[None, None]:
+    """The key and the value of the checkpoint in a commit's metadata."""
     more = _more(fields)
-    return next((str(more[key]) for key in CHECKPOINTS if more.get(key)), None)
+    return next(((key, str(more[key])) for key in CHECKPOINTS if more.get(key)), (None, None))
 
 
 def _schema(entry: Recorded) -> str | None:

@@ -42,6 +42,7 @@ def looks(copy: Copy) -> list[Command]:
             ("timeline", "show", "--archived"),
             ("timeline", "inspect", done),
             ("commit", "list", "--archived"),
+            ("checkpoint", "list", "--archived"),
             ("commit", "show", done, "--by", "file"),
             ("commit", "diff", str(copy.path)),
             ("savepoint", "list"),

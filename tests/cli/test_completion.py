@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -205,7 +206,6 @@ def test_a_tab_in_a_real_shell(unpack: Unpack, tmp_path: Path, monkeypatch: pyte
         child.expect(r"< hudictl (.*?) +>\r?\n")
         # zsh takes the slash behind a folder away again.
         found[typed] = child.match[1].rstrip("/").replace(str(home), "~")
-    # A busy host does not reap a killed shell at once.
-    child.ptyproc.delayafterterminate = 2
-    child.close(force=True)
+    child.kill(signal.SIGKILL)
+    child.wait()
     assert found == TYPED

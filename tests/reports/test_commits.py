@@ -7,7 +7,9 @@ import pytest
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.reports.commits import (
+    CHECKPOINTS,
     CommitRow,
+    checkpoint_rows,
     commit_differences,
     commit_files,
     commit_partitions,
@@ -65,6 +67,20 @@ def test_a_schema_that_differs_is_a_change(unpack: Unpack) -> None:
     wanted = [None, *[False] * (len(older) - 1), True, None]
     assert [row.schema_changed for row in rows(copy, newest_first=False)] == wanted
     assert [row.schema_changed for row in rows(copy)] == wanted[::-1]
+
+
+@pytest.mark.parametrize("key", CHECKPOINTS)
+def test_checkpoints_of_the_commits_that_have_one(unpack: Unpack, key: str) -> None:
+    copy = unpack("v6", "cow_part")
+    older, newest, *_ = load_timeline(copy.table).completed_writes()
+    for instant, value in ((older, "topic,0:5"), (newest, "")):
+        path = copy.path / ".hoodie" / instant.completed_files[0].name
+        fields = json.loads(path.read_bytes())
+        fields["extraMetadata"][key] = value
+        path.write_text(json.dumps(fields))
+    found = checkpoint_rows(copy.table, "", "~", archived=True, newest_first=True)
+    assert [(row.time, row.key, row.checkpoint) for row in found] == [(older.time, key, "topic,0:5")]
+    assert [row.checkpoint for row in rows(copy) if row.checkpoint] == ["topic,0:5"]
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -1,0 +1,31 @@
+"""``hudictl checkpoint``."""
+
+import click
+
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import TableOptions
+from hudictl.cli.tree import StrictGroup
+
+
+@click.group(cls=StrictGroup)
+def checkpoint() -> None:
+    """Show the checkpoints of Hudi Streamer: how far it had read its source at each commit."""
+
+
+@checkpoint.command("list")
+@list_options(by_time=True)
+def list_(common: TableOptions, given: ListOptions) -> None:
+    """List the commits with a checkpoint, newest first.
+
+    After a restore to a commit, Hudi Streamer goes on from the checkpoint of this commit, or of the newest one before
+    it that has one.
+    """
+    from hudictl.reports.commits import CheckpointRow, checkpoint_rows
+
+    table = common.open()
+    since, until = given.since_in(table), given.until_in(table)
+    rows = checkpoint_rows(table, since, until, archived=given.archived, newest_first=given.newest_first)
+    hidden = () if given.archived else ("timeline",)
+    show_list(
+        common, given, "checkpoint list", table, rows, CheckpointRow, "no checkpoints", by_time=True, hidden=hidden
+    )
