@@ -440,9 +440,9 @@ def test_all_that_is_in_interop_needs_hudi() -> None:
 
 def test_a_test_module_imports_no_other() -> None:
     """Who reads a test opens it, and a file of helpers: not another test."""
-    imported = {source.name: imports_of(source.read_text()) for source in Path(__file__).parent.rglob("*.py")}
+    imported = {source: imports_of(source.read_text()) for source in Path(__file__).parent.rglob("*.py")}
     others = [
-        (source, name)
+        (str(source), name)
         for source, names in imported.items()
         for name in names
         if name.startswith("tests.") and ".test_" in name

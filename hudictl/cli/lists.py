@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, duration_ms, required_table
-from hudictl.cli.show import show_stream
+from hudictl.cli.show import show_stream, up_to_error
 from hudictl.cli.streams import emit
 from hudictl.errors import HudictlError, UsageError
 
@@ -153,14 +153,8 @@ def _show_lines(output: str, rows: Iterator[dict[str, Any]], columns: tuple[str,
     from hudictl.render.rows import csv_lines, markdown_lines
 
     ended: list[HudictlError] = []
-
-    def whole() -> Iterator[dict[str, Any]]:
-        try:
-            yield from rows
-        except HudictlError as error:
-            ended.append(error)
-
-    all(map(emit, (csv_lines if output == "csv" else markdown_lines)(whole(), columns)))
+    lines = csv_lines if output == "csv" else markdown_lines
+    all(map(emit, lines(up_to_error(rows, ended), columns)))
     if ended:
         raise ended[0]
 

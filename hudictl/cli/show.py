@@ -111,7 +111,7 @@ def show_stream(
     ended: list[HudictlError] = []
     left = iter(rows)
     # One that comes before the first row is all there is to tell.
-    rows = chain(list(islice(left, 1)), _up_to_error(left, ended))
+    rows = chain(list(islice(left, 1)), up_to_error(left, ended))
     if common.output == "ndjson":
         if all(emit(row_line(row), data=data) for row in rows):
             for note in notes:
@@ -128,7 +128,8 @@ def show_stream(
         raise ended[0]
 
 
-def _up_to_error(rows: Iterator[Any], ended: list[HudictlError]) -> Iterator[Any]:
+def up_to_error(rows: Iterable[Any], ended: list[HudictlError]) -> Iterator[Any]:
+    """The rows before an error, which goes to ``ended``: it is raised when they are out."""
     try:
         yield from rows
     except HudictlError as error:

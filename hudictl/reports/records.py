@@ -11,7 +11,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import read_record
 from hudictl.formats.instants import Instant, InstantFile, State
-from hudictl.reports.timeline import ARCHIVED, Entry, TimelineFilter, instants_shown
+from hudictl.reports.timeline import ARCHIVED, Entry, TimelineFilter, instants_shown, times_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import read_instant
 from hudictl.table.timeline.archive import archived_files, at_one_time, read_bodies
@@ -109,18 +109,4 @@ def _of_archive(table: Table, entry: ArchivedInstant, body: Body, plan: Body) ->
 
 
 def _without_records(table: Table, entry: Entry, where: str) -> Recorded:
-    requested, completed = (
-        fmt.parse_time(text, table.zone) if text else None for text in (entry.time, entry.completion_time)
-    )
-    # A savepoint has its commit's time, not its own; layout 1 has whole seconds on some file systems, and any zone.
-    timed = requested and completed and entry.action != fmt.SAVEPOINT
-    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
-    return Recorded(
-        entry.time,
-        entry.action,
-        entry.state.name,
-        where,
-        fmt.utc_text(requested) if table.zone_known else None,
-        fmt.utc_text(completed) if table.zone_known else None,
-        duration if duration >= 0 else None,
-    )
+    return Recorded(entry.time, entry.action, entry.state.name, where, *times_of(table, entry))

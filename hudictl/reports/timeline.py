@@ -161,13 +161,6 @@ def _name(entry: ArchivedInstant) -> str:
 def _row(
     table: Table, instant: Instant | ArchivedInstant, where: str, bodies: Mapping[ArchivedInstant, Body]
 ) -> TimelineRow:
-    requested, completed = (
-        fmt.parse_time(text, table.zone) if text else None for text in (instant.time, instant.completion_time)
-    )
-    # A savepoint has its commit's time, not its own: it has no duration.
-    timed = requested and completed and instant.action != fmt.SAVEPOINT
-    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
-
     metadata, detail, problem = None, Detail(), None
     try:
         if instant.action in WRITE_ACTIONS:
@@ -184,10 +177,7 @@ def _row(
         instant.state.name,
         instant.completion_time,
         where,
-        fmt.utc_text(requested) if table.zone_known else None,
-        fmt.utc_text(completed) if table.zone_known else None,
-        # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
-        duration if duration >= 0 else None,
+        *times_of(table, instant),
         metadata.operation if metadata and metadata.operation != "UNKNOWN" else None,
         len(counted.stats) if counted else None,
         counted.file_count if counted else None,
@@ -196,4 +186,20 @@ def _row(
         problem,
         detail.target,
         detail.text,
+    )
+
+
+def times_of(table: Table, entry: Entry) -> tuple[str | None, str | None, int | None]:
+    """When an instant was requested and completed, in UTC, if the table's zone is known; and its duration in ms."""
+    requested, completed = (
+        fmt.parse_time(text, table.zone) if text else None for text in (entry.time, entry.completion_time)
+    )
+    # A savepoint has its commit's time, not its own: it has no duration.
+    timed = requested and completed and entry.action != fmt.SAVEPOINT
+    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
+    return (
+        fmt.utc_text(requested) if table.zone_known else None,
+        fmt.utc_text(completed) if table.zone_known else None,
+        # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
+        duration if duration >= 0 else None,
     )

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 
-_LONGEST = 1024
 _NO_NAMES = frozenset({"", ".", ".."})
+_LONGEST = 1024
 """Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
 _FEW = 64 * 1024 * 1024
 """Bytes of a file that is read without a look at its size."""
