@@ -15,6 +15,7 @@ from hudictl.errors import HudictlError, UsageError
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
+    from hudictl.reports.timeline import TimelineFilter
     from hudictl.table.table import Table
 
 LIST_OUTPUTS = (*OUTPUTS, "ndjson", "csv", "markdown")
@@ -34,16 +35,16 @@ class ListOptions:
     until: str | None = None
     archived: bool = False
 
-    @property
-    def newest_first(self) -> bool:
-        """The order in which rows by time are made: that in which they are shown, where nothing else sorts them."""
-        return self.sort is not None or self.order != "asc"
+    def instants(self, table: "Table") -> "TimelineFilter":
+        """The instants whose rows are made, in the order in which they are shown where nothing else sorts them."""
+        from hudictl.reports.timeline import TimelineFilter
 
-    def since_in(self, table: "Table") -> str:
-        return time_of(table, self.since, "--since") if self.since else ""
-
-    def until_in(self, table: "Table") -> str:
-        return time_of(table, self.until, "--until") if self.until else "~"
+        return TimelineFilter(
+            since=time_of(table, self.since, "--since") if self.since else "",
+            until=time_of(table, self.until, "--until") if self.until else "~",
+            descending=self.sort is not None or self.order != "asc",
+            archived=self.archived,
+        )
 
 
 def list_options(*, by_time: bool = False) -> Callable[[Command], Command]:
@@ -115,7 +116,7 @@ def show_list(
     """Prints a list.
 
     Args:
-        rows: dataclasses, made as they are asked for; by time: in the order of ``given.newest_first``.
+        rows: dataclasses, made as they are asked for; by time: in the order of ``given.instants``.
         hidden: columns that text shows only where they are asked for.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import WRITE_ACTIONS
-from hudictl.reports.records import Fields, Recorded, records_of
+from hudictl.reports.records import Fields, Recorded, records_of, the_one
 from hudictl.reports.timeline import TimelineFilter, instants_shown
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import at_one_time
@@ -105,18 +105,15 @@ class CheckpointRow:
     problem: str | None
 
 
-def commit_rows(table: Table, since: str, until: str, *, archived: bool, newest_first: bool) -> Iterator[CommitRow]:
+def commit_rows(table: Table, wanted: TimelineFilter) -> Iterator[CommitRow]:
     """The completed writes. Raises Unreadable: see ``records_of``."""
-    found = records_of(table, _completed(since, until, archived=archived, descending=newest_first))
-    rows = ((_row(entry), _schema(entry)) for entry in found)
-    return _against_older(rows) if newest_first else _against_older_first(rows)
+    rows = ((_row(entry), _schema(entry)) for entry in records_of(table, _completed(wanted)))
+    return _against_older(rows) if wanted.descending else _against_older_first(rows)
 
 
-def checkpoint_rows(
-    table: Table, since: str, until: str, *, archived: bool, newest_first: bool
-) -> Iterator[CheckpointRow]:
+def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:
     """The completed writes that have a checkpoint. Raises Unreadable: see ``records_of``."""
-    for entry in records_of(table, _completed(since, until, archived=archived, descending=newest_first)):
+    for entry in records_of(table, _completed(wanted)):
         key, value = checkpoint_of(entry.done or {})
         if key is not None or entry.problem is not None:
             yield CheckpointRow(
@@ -127,10 +124,10 @@ def checkpoint_rows(
 def commit_partitions(table: Table, time: str) -> list[CommitPartition]:
     """The partitions that a commit wrote or replaced. Raises Refused, Unreadable: see ``_metadata``."""
     fields = _metadata(table, time)
-    written, replaced = _mapping(fields, "partitionToWriteStats"), _mapping(fields, "partitionToReplaceFileIds")
+    written, replaced = by_partition(fields, "partitionToWriteStats"), by_partition(fields, "partitionToReplaceFileIds")
     rows = []
     for partition in sorted({*written, *replaced}):
-        sums = _sums(written.get(partition) or ())
+        sums = sums_of(written.get(partition) or ())
         more = {name: sums[name] for name in CommitPartition.__dataclass_fields__ if name in sums}
         rows.append(CommitPartition(partition, **more, replaced_file_groups=len(replaced.get(partition) or ())))
     return rows
@@ -138,7 +135,7 @@ def commit_partitions(table: Table, time: str) -> list[CommitPartition]:
 
 def commit_files(table: Table, time: str) -> list[CommitFile]:
     """The files that a commit wrote. Raises Refused, Unreadable: see ``_metadata``."""
-    written = _mapping(_metadata(table, time), "partitionToWriteStats")
+    written = by_partition(_metadata(table, time), "partitionToWriteStats")
     return [
         CommitFile(
             partition,
@@ -152,17 +149,15 @@ def commit_files(table: Table, time: str) -> list[CommitFile]:
     ]
 
 
-def commit_differences(
-    table: Table, other: Table, since: str, until: str, *, archived: bool, newest_first: bool
-) -> list[CommitDifference]:
+def commit_differences(table: Table, other: Table, wanted: TimelineFilter) -> list[CommitDifference]:
     """The completed writes that only one of the tables has. Raises Unreadable."""
 
     def writes(one: Table) -> set[tuple[str, str]]:
-        found = at_one_time(lambda: instants_shown(one, _completed(since, until, archived=archived, descending=False)))
+        found = at_one_time(lambda: instants_shown(one, _completed(wanted)))
         return {(entry.time, entry.action) for entry, _ in found}
 
     here, there = writes(table), writes(other)
-    only = sorted(here ^ there, reverse=newest_first)
+    only = sorted(here ^ there, reverse=wanted.descending)
     return [CommitDifference(*write, here=write in here, there=write in there) for write in only]
 
 
@@ -181,30 +176,28 @@ _OF_FILE = (
 )
 
 
-def _completed(since: str, until: str, *, archived: bool, descending: bool) -> TimelineFilter:
-    return TimelineFilter(WRITE_ACTIONS, ("completed",), since, until, None, descending, archived)
+def _completed(wanted: TimelineFilter) -> TimelineFilter:
+    return replace(wanted, actions=WRITE_ACTIONS, states=("completed",))
 
 
 def _metadata(table: Table, time: str) -> Fields:
     """Raises Refused: there is no such completed write; Unreadable: its metadata is damaged."""
-    for archived in (False, True):
-        for entry in records_of(table, _completed(time, time, archived=archived, descending=True)):
-            if entry.time == time:
-                if entry.problem is not None:
-                    raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
-                return entry.done or {}
-    raise Refused(
-        f"there is no completed write {time}", hint="`hudictl commit list --archived` lists them", instant=time
-    )
+    entry = the_one(table, time, _completed(TimelineFilter()))
+    if entry is None:
+        hint = "`hudictl commit list --archived` lists them"
+        raise Refused(f"there is no completed write {time}", hint=hint, instant=time)
+    if entry.problem is not None:
+        raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
+    return entry.done or {}
 
 
 def _row(entry: Recorded) -> CommitRow:
     fields, problem = entry.done or {}, entry.problem
     try:
-        written = _mapping(fields, "partitionToWriteStats")
-        sums = _sums([stat for stats in written.values() for stat in stats])
+        written = by_partition(fields, "partitionToWriteStats")
+        sums = sums_of([stat for stats in written.values() for stat in stats])
     except Unreadable as error:
-        written, sums, problem = {}, _sums(()), error.message
+        written, sums, problem = {}, sums_of(()), error.message
     operation = fields.get("operationType")
     return CommitRow(
         entry.time,
@@ -261,7 +254,7 @@ def _against_older_first(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterat
         older = schema or older
 
 
-def _sums(stats: Collection[Fields]) -> dict[str, int]:
+def sums_of(stats: Collection[Fields]) -> dict[str, int]:
     """Raises Unreadable: a number is none."""
     before = [stat.get("prevCommit") for stat in stats]
     added, unknown = before.count("null"), before.count(None)
@@ -276,7 +269,7 @@ def _number(stat: Fields, key: str) -> int:
     return value
 
 
-def _mapping(fields: Fields, key: str) -> Mapping[str, Any]:
+def by_partition(fields: Fields, key: str) -> Mapping[str, Any]:
     """Lists by partition. Raises Unreadable."""
     value = fields.get(key) or {}
     if not isinstance(value, Mapping) or not all(isinstance(found, list) for found in value.values()):

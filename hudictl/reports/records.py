@@ -1,6 +1,6 @@
 """The records of instants, one after the other, for lists: each is read when it is next, and is let go."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -39,16 +39,19 @@ class Recorded:
     problem: str | None = None
 
 
-def records_of(table: Table, wanted: TimelineFilter, *, plans: bool = False) -> Iterator[Recorded]:
+def records_of(
+    table: Table, wanted: TimelineFilter, *, plans: bool = False, chosen: Callable[[Entry], bool] = lambda _: True
+) -> Iterator[Recorded]:
     """The instants of known actions. The timeline is listed at once; what is archived meanwhile is read there.
 
     Args:
         plans: whether requests are read, too; of an archive of layout 1 they are not.
+        chosen: the instants that are read at all.
 
     Raises:
         Unreadable: the timeline folder is missing, or the archive is damaged.
     """
-    shown = at_one_time(lambda: instants_shown(table, wanted))
+    shown = [pair for pair in at_one_time(lambda: instants_shown(table, wanted)) if chosen(pair[0])]
     for file, members in groupby(
         shown, key=lambda pair: pair[0].file if isinstance(pair[0], ArchivedInstant) else None
     ):
@@ -56,6 +59,17 @@ def records_of(table: Table, wanted: TimelineFilter, *, plans: bool = False) -> 
             yield from (_active(table, entry, where, plans) for entry, where in members if isinstance(entry, Instant))
         else:
             yield from _archived(table, [entry for entry, _ in members if isinstance(entry, ArchivedInstant)], plans)
+
+
+def the_one(table: Table, time: str, wanted: TimelineFilter, *, plans: bool = False) -> Recorded | None:
+    """The instant of a requested time, with its records, active or archived; None if there is none of these actions
+    and states. Raises Unreadable: see ``records_of``."""
+    for archived in (False, True):
+        at = replace(wanted, since=time, until=time, archived=archived)
+        for entry in records_of(table, at, plans=plans):
+            if entry.time == time:
+                return entry
+    return None
 
 
 def _active(table: Table, instant: Instant, where: str, plans: bool) -> Recorded:

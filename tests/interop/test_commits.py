@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.reports.commits import CommitFile, CommitRow, commit_files, commit_partitions, commit_rows
+from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.open import open_table
 from tests import support
 from tests.interop.judge import RELEASES, Judge
@@ -51,7 +52,7 @@ def test_what_commits_did(judge: Callable[[str], Judge], tmp_path: Path, version
     def call(procedure: str, arguments: str = "") -> list[list[object]]:
         return hudi.sql(base, [f"call {procedure}(table => 'judged', limit => 1000{arguments})"])
 
-    found = list(commit_rows(table, "", "~", archived=False, newest_first=True))
+    found = list(commit_rows(table, TimelineFilter(descending=True)))
     theirs = call("show_commits")
     width = len(theirs[0])
     # 0.15.0: 8 columns; later ones have the completion time behind the time, and the action.

@@ -24,12 +24,13 @@ from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy
 
+ALL = TimelineFilter(archived=True, descending=True)
 SUMS = ("files_added", "files_updated", "records", "inserted", "updated", "deleted", "errors", "bytes")
 
 
 def rows(copy: Copy, *, archived: bool = True, newest_first: bool = True, since: str = "") -> list[CommitRow]:
     table = open_table(str(copy.path), zone="UTC")
-    return list(commit_rows(table, since, "~", archived=archived, newest_first=newest_first))
+    return list(commit_rows(table, TimelineFilter(since=since, archived=archived, descending=newest_first)))
 
 
 @support.ONE_OF_EVERY_KIND
@@ -78,7 +79,7 @@ def test_checkpoints_of_the_commits_that_have_one(unpack: Unpack, key: str) -> N
         fields = json.loads(path.read_bytes())
         fields["extraMetadata"][key] = value
         path.write_text(json.dumps(fields))
-    found = checkpoint_rows(copy.table, "", "~", archived=True, newest_first=True)
+    found = checkpoint_rows(copy.table, ALL)
     assert [(row.time, row.key, row.checkpoint) for row in found] == [(older.time, key, "topic,0:5")]
     assert [row.checkpoint for row in rows(copy) if row.checkpoint] == ["topic,0:5"]
 
@@ -125,7 +126,7 @@ def test_what_is_archived_while_it_is_listed_is_read_in_the_archive(
         return real(self, file, start, length)
 
     monkeypatch.setattr(LocalStorage, "read", read)
-    found = {one.time: one for one in commit_rows(table, "", "~", archived=True, newest_first=True)}
+    found = {one.time: one for one in commit_rows(table, ALL)}
     assert found[row.time].records == row.records
     assert found[row.time].problem is None
     assert found.keys() == before.keys()
@@ -148,7 +149,7 @@ def test_what_only_one_of_two_copies_has(unpack: Unpack, tmp_path: Path, version
         (other.path / other.table.layout.timeline / file.name).unlink()
 
     def differences(first: Copy, second: Copy, since: str = "") -> list[tuple[str, bool, bool]]:
-        found = commit_differences(first.table, second.table, since, "~", archived=False, newest_first=True)
+        found = commit_differences(first.table, second.table, TimelineFilter(since=since, descending=True))
         return [(row.time, row.here, row.there) for row in found]
 
     assert differences(copy, copy) == []

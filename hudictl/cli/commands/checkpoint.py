@@ -23,8 +23,7 @@ def list_(common: TableOptions, given: ListOptions) -> None:
     from hudictl.reports.commits import CheckpointRow, checkpoint_rows
 
     table = common.open()
-    since, until = given.since_in(table), given.until_in(table)
-    rows = checkpoint_rows(table, since, until, archived=given.archived, newest_first=given.newest_first)
+    rows = checkpoint_rows(table, given.instants(table))
     hidden = () if given.archived else ("timeline",)
     show_list(
         common, given, "checkpoint list", table, rows, CheckpointRow, "no checkpoints", by_time=True, hidden=hidden

@@ -23,8 +23,7 @@ def list_(common: TableOptions, given: ListOptions) -> None:
     from hudictl.reports.commits import CommitRow, commit_rows
 
     table = common.open()
-    since, until = given.since_in(table), given.until_in(table)
-    rows = commit_rows(table, since, until, archived=given.archived, newest_first=given.newest_first)
+    rows = commit_rows(table, given.instants(table))
     hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
     show_list(common, given, "commit list", table, rows, CommitRow, "no commits", by_time=True, hidden=hidden)
 
@@ -61,7 +60,6 @@ def diff(common: TableOptions, given: ListOptions, other: str) -> None:
 
     table = common.open()
     copy = open_table(other, common.storage_options, common.timezone)
-    since, until = given.since_in(table), given.until_in(table)
-    rows = commit_differences(table, copy, since, until, archived=given.archived, newest_first=given.newest_first)
+    rows = commit_differences(table, copy, given.instants(table))
     nothing = "both have the same commits"
     show_list(common, given, "commit diff", table, rows, CommitDifference, nothing, by_time=True)
