@@ -60,14 +60,14 @@ def every_help() -> Iterator[CommandHelp]:
         group, _, last = name.rpartition(" ")
         settings = {} if name else hudictl.context_settings
         context = click.Context(command, contexts.get(group), last or PROGRAM, **settings)
-        contexts[name] = context
+        # A command that has others below it: its arguments do not stand before theirs.
+        contexts[name] = click.Context(click.Group(name), context.parent, last or PROGRAM) if name else context
         if not command.hidden:
             yield _help(name, command, context)
 
 
 def _help(name: str, command: click.Command, context: click.Context) -> CommandHelp:
     pieces = command.collect_usage_pieces(context)
-    group = isinstance(command, click.Group)
     options = [found for found in command.get_params(context) if isinstance(found, click.Option)]
     # A hidden option has none.
     records = [option.get_help_record(context) for option in options]
@@ -77,7 +77,7 @@ def _help(name: str, command: click.Command, context: click.Context) -> CommandH
         summary=re.split(r"(?<=\.)\s", paragraphs[0].text)[0],
         usage=" ".join((context.command_path, *pieces)),
         paragraphs=paragraphs,
-        arguments=() if group else tuple(pieces[1:]),
+        arguments=() if isinstance(command, click.Group) and not command.invoke_without_command else tuple(pieces[1:]),
         options=tuple(_option(*record) for record in records if record),
         examples=tuple(f"{PROGRAM} {line}" for line in EXAMPLES.get(name, ())),
         below=tuple(f"{name} {below}".lstrip() for below, found in command.commands.items() if not found.hidden)

@@ -36,6 +36,8 @@ from hudictl.reports.markers import MarkerRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
+from hudictl.reports.service_files import ServiceFile
+from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
 from hudictl.state.orphans.find import OrphanRow
@@ -50,6 +52,7 @@ SAVED = "cow_savepoints"
 FAILED = "mor_failed_lazy"
 UNFINISHED = "mor_restore_interrupted"
 REFUSED = "cow_rollback_interrupted"
+COMPACTED = "mor_pending_compaction"
 ROWS, RESULT = "rows", "result"
 PLANNED, DONE = "with `--plan`", "when done"
 
@@ -88,6 +91,18 @@ DOCUMENTS = (
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
     Document("commit show", ROWS, CommitFile, "with `--by file`", "20261121030415374 --by file"),
     Document("checkpoint list", ROWS, CheckpointRow, line=None),
+    Document("clean list", ROWS, CleanRow, line=None),
+    Document("clean show", ROWS, ServiceFile, line=None),
+    Document("compaction list", ROWS, CompactionRow, table=COMPACTED),
+    Document("compaction show", ROWS, ServiceFile, line="20261121030402687", table=COMPACTED),
+    Document("clustering list", ROWS, ClusteringRow, line=None),
+    Document("clustering show", ROWS, ServiceFile, line=None),
+    Document("indexing list", ROWS, IndexingRow, line=None),
+    Document("indexing show", ROWS, ServiceFile, line=None),
+    Document("rollback list", ROWS, RollbackRow, table=REFUSED),
+    Document("rollback show", ROWS, ServiceFile, line="20261121030655262", table=REFUSED),
+    Document("restore list", ROWS, RestoreRow, table=UNFINISHED),
+    Document("restore show", ROWS, ServiceFile, line="20261121030802660", table=UNFINISHED),
     Document("commit diff", ROWS, CommitDifference, line="/lake/trips"),
     Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
     Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),

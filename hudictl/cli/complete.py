@@ -62,9 +62,11 @@ def findings(_context: click.Context, _parameter: click.Parameter, begun: str) -
 def _of_table(names: "Callable[[Table, str], Iterable[tuple[str, str]]]") -> Complete:
     """What completes the names of a table that begin with a text, each with what it is."""
 
-    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    def complete(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         from hudictl.table.open import open_table
 
+        names_of = getattr(context.command, "commands", ()) if isinstance(parameter, click.Argument) else ()
+        below = [CompletionItem(name) for name in names_of if name.startswith(begun)]
         # The shell, which expands ~, has not done it yet.
         uri = os.path.expanduser(context.params.get("uri") or "")
         pairs = (option.partition("=") for option in context.params.get("storage") or ())
@@ -74,8 +76,8 @@ def _of_table(names: "Callable[[Table, str], Iterable[tuple[str, str]]]") -> Com
             options |= {key: value for key, _, value in pairs}
             found = dict(names(open_table(uri, options, None), begun))
             fit = [name for name in found if name.startswith(begun) and _PLAIN.fullmatch(name)]
-            return [CompletionItem(name, help=printable(found[name]) or None) for name in fit]
-        return []
+            return below + [CompletionItem(name, help=printable(found[name]) or None) for name in fit]
+        return below
 
     return complete
 

@@ -5,14 +5,26 @@ import click
 _RESTORED = "20261121030414313"
 _WRITTEN = "20261121030415374"
 _FAILED = "20261121030627840"
+_CLEANED = "20261121030339253"
+_COMPACTED = "20261121030402687"
+_CLUSTERED = "20261121030319187"
+_INDEXED = "20261121235959000"
+_ROLLING_BACK = "20261121030655262"
+_RESTORING = "20261121030802660"
 
 EXAMPLES = {
     "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
     "check": ("check", "check --fail-on error -o nagios"),
     "checkpoint list": ("checkpoint list --limit 1",),
+    "clean list": ("clean list --archived --limit 10",),
+    "clean show": (f"clean show {_CLEANED}",),
+    "clustering list": ("clustering list",),
+    "clustering show": (f"clustering show {_CLUSTERED}",),
     "commit diff": ("commit diff /lake/trips",),
     "commit list": ("commit list --limit 10", "commit list --since 7d --where 'errors>0' -o csv"),
     "commit show": (f"commit show {_WRITTEN}", f"commit show {_WRITTEN} --by file"),
+    "compaction list": ("compaction list", "compaction list --where state!=COMPLETED"),
+    "compaction show": (f"compaction show {_COMPACTED}",),
     "config list": ("config list",),
     "demo": ("demo --engine local",),
     "doctor": ("doctor --no-spark", "doctor --engine local -o json"),
@@ -20,6 +32,8 @@ EXAMPLES = {
     "failed-writes list": ("failed-writes list",),
     "heartbeat delete": (f"heartbeat delete {_FAILED} --yes",),
     "heartbeat list": ("heartbeat list",),
+    "indexing list": ("indexing list",),
+    "indexing show": (f"indexing show {_INDEXED}",),
     "history": ("history",),
     "history show": ("history show 20261121040000000",),
     "lock break": (
@@ -48,8 +62,12 @@ EXAMPLES = {
         f"restore {_RESTORED} --yes",
         f"restore {_RESTORED} --require-index column_stats --yes",
     ),
+    "restore list": ("restore list",),
+    "restore show": (f"restore show {_RESTORING}",),
     "resume": ("resume --plan", "resume --yes"),
     "rollback": (f"rollback {_WRITTEN} --plan", f"rollback {_WRITTEN} --yes"),
+    "rollback list": ("rollback list --since 7d",),
+    "rollback show": (f"rollback show {_ROLLING_BACK}",),
     "savepoint create": (
         'savepoint create --comment "before the nightly job" --yes',
         f"savepoint create {_WRITTEN} --yes",

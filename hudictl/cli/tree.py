@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
@@ -31,6 +32,29 @@ class StrictGroup(StrictCommand, click.Group):
 
     command_class = StrictCommand
     group_class = type
+
+
+class CommandWithMore(StrictGroup):
+    """A command that has others below it: a first argument that is the name of one stands for this one."""
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.invoke_without_command = True
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return click.Command.collect_usage_pieces(self, ctx)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] and args[0] in self.commands:
+            # Without the parameters of this one: they do not stand before those of the others.
+            above = click.Context(click.Group(self.name), info_name=info_name, parent=parent)
+            return self.commands[args[0]].make_context(args[0], args[1:], parent=above, **extra)
+        return super().make_context(info_name, args, parent, **extra)
 
 
 def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:

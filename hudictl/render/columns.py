@@ -4,6 +4,10 @@ _BY_IMPORTANCE = {
     "BlockLine": "index block_type instant fate | records target bytes offset header",
     "CheckpointRow": "time checkpoint problem | completed_utc action key timeline",
     "Checkup": "outcome check text | advice",
+    "CleanRow": "time state files diagnosis problem | earliest partitions failed completed_utc duration_ms policy "
+    "partitions_dropped timeline requested_utc",
+    "ClusteringRow": "time state diagnosis problem | file_groups replaced_file_groups files_added records bytes errors "
+    "partitions input_groups completed_utc duration_ms timeline requested_utc",
     "CommitDifference": "time here there | action",
     "CommitFile": "partition file records bytes | errors updated deleted inserted previous file_id file_bytes "
     "log_files log_records log_blocks corrupt_log_blocks rollback_blocks",
@@ -12,6 +16,8 @@ _BY_IMPORTANCE = {
     "CommitRow": "time action records problem | errors bytes operation updated deleted inserted completed_utc "
     "duration_ms schema_changed files_added files_updated partitions write_amplification checkpoint timeline "
     "requested_utc",
+    "CompactionRow": "time state diagnosis problem | file_groups logs records bytes errors kind partitions base_files "
+    "completed_utc duration_ms timeline requested_utc",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",
@@ -19,6 +25,7 @@ _BY_IMPORTANCE = {
     "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "IndexDifference": "index difference key file | partition in_index in_data",
+    "IndexingRow": "time state indexes diagnosis problem | up_to completed_utc duration_ms timeline requested_utc",
     "InstantRow": "time action state records | files bytes operation rollback_blocks completion_time",
     "ListedFile": "name size_bytes | instant listed_by",
     "ListedPartition": "partition files bytes",
@@ -32,9 +39,14 @@ _BY_IMPORTANCE = {
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
     "ProfileRow": "profile uri | engine lock_provider references file",
     "RecordRow": "index fate record_key record | instant block_type",
+    "RestoreRow": "time state target diagnosis problem | instants files failed newest oldest rollback_blocks "
+    "partitions completed_utc duration_ms timeline requested_utc",
     "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",
+    "RollbackRow": "time state target diagnosis problem | target_action files failed rollback_blocks partitions "
+    "completed_utc duration_ms timeline requested_utc",
     "SavepointFile": "name partition bytes",
     "SavepointRow": "instant state problem | comment created_utc user",
+    "ServiceFile": "role partition file there | bytes instant",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
     "opened_by_compaction base_file",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "

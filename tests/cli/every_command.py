@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hudictl.cli.main import run
+from hudictl.reports.services import SERVICES
 from tests import support
 from tests.helpers import Copy
 
@@ -43,6 +44,8 @@ def looks(copy: Copy) -> list[Command]:
             ("timeline", "inspect", done),
             ("commit", "list", "--archived"),
             ("checkpoint", "list", "--archived"),
+            *((service, "list", "--archived") for service in SERVICES),
+            *((service, "show", done, *_SCAN) for service in SERVICES),
             ("commit", "show", done, "--by", "file"),
             ("commit", "diff", str(copy.path)),
             ("savepoint", "list"),

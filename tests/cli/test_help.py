@@ -12,10 +12,18 @@ from hudictl.cli.examples import EXAMPLES
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.cli.help_support import COMMANDS
 from tests.helpers import Copy
+from tests.ops.clean_up.service_support import indexing
 
 FAILED = ("failed-writes", "heartbeat", "marker", "log")
 TABLES = {
     "resume": "mor_restore_interrupted",
+    "restore list": "mor_restore_interrupted",
+    "restore show": "mor_restore_interrupted",
+    "rollback list": "cow_rollback_interrupted",
+    "rollback show": "cow_rollback_interrupted",
+    "clean show": "cow_cleaned",
+    "compaction show": "mor_pending_compaction",
+    "clustering show": "cow_cluster",
     **{name: "mor_failed_lazy" for name in EXAMPLES if name.startswith(FAILED)},
 }
 """The tables on which examples run; the others on cow_savepoints."""
@@ -44,6 +52,8 @@ def test_the_examples_run(
     copy = unpack("v9", TABLES.get(name, "cow_savepoints"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))
+    if name == "indexing show":
+        indexing(copy, begun=False)
     if name == "rollback":
         tell("savepoint", "delete", "20261121030414313", "--yes")
     for line in EXAMPLES[name]:

@@ -19,8 +19,9 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
+from hudictl.cli.services import add_list_and_show
 from hudictl.cli.to_copy import to_copy
-from hudictl.cli.tree import StrictCommand
+from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.phrases import first_few
@@ -80,7 +81,7 @@ def restore_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-@click.command(cls=StrictCommand)
+@click.group(cls=CommandWithMore)
 @click.argument("savepoint", required=False, shell_complete=instants("savepoint", completed=True))
 @click.option(
     "--to-instant",
@@ -126,6 +127,15 @@ def restore(
         to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants, deep=deep
     )
     run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
+
+
+add_list_and_show(
+    restore,
+    "restores",
+    lists="List the restores, newest first; of a pending one also what it waits for.\n\nIn hudi-cli: `show restores`.",
+    shows="Show the files that a restore has deleted, or the instants that a pending one removes.\n\n"
+    "In hudi-cli: `show restore`.",
+)
 
 
 def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change[RestorePlan, RestoreResult]":

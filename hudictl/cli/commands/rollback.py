@@ -19,8 +19,9 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
+from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
-from hudictl.cli.tree import StrictCommand
+from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
 from hudictl.phrases import first_few
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from hudictl.table.table import Table
 
 
-@click.command(cls=StrictCommand)
+@click.group(cls=CommandWithMore)
 @click.argument("instant", shell_complete=instants())
 @click.option(
     "--keep-plan",
@@ -70,6 +71,16 @@ def rollback(
         return
     options = rollback_options(pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options, table=table)
+
+
+add_list_and_show(
+    rollback,
+    "rollbacks",
+    lists="List the rollbacks, newest first; of a pending one also what it waits for.\n\n"
+    "In hudi-cli: `show rollbacks`.",
+    shows="Show the files that a rollback has deleted, or will delete, and whether they are there.\n\n"
+    "In hudi-cli: `show rollback`.",
+)
 
 
 def rollback_options(pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOptions":
