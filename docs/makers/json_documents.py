@@ -39,6 +39,7 @@ from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.service_files import ServiceFile
 from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
 from hudictl.reports.table import TableDescription
+from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
@@ -86,6 +87,7 @@ _TABLE = {"table": str}
 
 DOCUMENTS = (
     Document("table show", RESULT, TableDescription, table=UNFINISHED),
+    Document("table properties", ROWS, PropertyRow),
     Document("timeline show", ROWS, TimelineRow),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
@@ -156,7 +158,7 @@ DOCUMENTS = (
     Document("log inspect", ROWS, BlockRow, line="--partition part-0", table=FAILED),
     Document("metadata files", ROWS, ListedPartition),
     Document("metadata files", ROWS, ListedFile, "with a partition", "part-0"),
-    Document("metadata stats", ROWS, PartitionStats),
+    Document("metadata partitions", ROWS, PartitionStats),
     Document("metadata drop", RESULT, DropPlan, PLANNED, "--plan"),
     Document("metadata drop", RESULT, DropResult, DONE, "--yes"),
     Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),

@@ -25,6 +25,7 @@ WORDS = {
     "DropPlan.partitions_kept": "The partitions of the metadata table that are kept.",
     "DropResult.whole": "Whether the whole metadata table was dropped.",
     "DropResult.partitions": "The partitions of the metadata table that were dropped.",
+    "PropertyRow.name": "Name of the property.",
     # Profiles, and the doctor
     "profile": "Name of the profile.",
     "ProfileRow.uri": "URI of the table; empty if the profile has none.",

@@ -49,7 +49,7 @@ def _options(metadata_help: str, required_help: str) -> Callable[[Command], Comm
 
 keeping_options = _options(
     "keep: the metadata table is rolled back with the table; its partitions that cannot are deleted. By default they "
-    "can go back 10 to 20 commits (see metadata stats). delete: all of it is deleted.",
+    "can go back 10 to 20 commits (see metadata partitions). delete: all of it is deleted.",
     "cannot be kept (record_index, for example). If that is found only later, the command ends with 3 when it is done.",
 )
 orphan_keeping_options = _options(

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,7 @@ def show_list(
     *,
     by_time: bool = False,
     hidden: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
+    notes: Sequence[str] = (),
 ) -> None:
     """Prints a list.
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import click
@@ -55,6 +56,13 @@ class CommandWithMore(StrictGroup):
             above = click.Context(click.Group(self.name), info_name=info_name, parent=parent)
             return self.commands[args[0]].make_context(args[0], args[1:], parent=above, **extra)
         return super().make_context(info_name, args, parent, **extra)
+
+
+def hidden(command: click.Command) -> click.Command:
+    """The same command under a name that it had before: for one release, and not in the help."""
+    other = copy(command)
+    other.hidden = True
+    return other
 
 
 def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ _BY_IMPORTANCE = {
     "PartitionStats": "partition state commits_back back_limit | logs log_bytes delta_commits_since last_compaction "
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
     "ProfileRow": "profile uri | engine lock_provider references file",
+    "PropertyRow": "name value | meaning default set",
     "RecordRow": "index fate record_key record | instant block_type",
     "RestoreRow": "time state target diagnosis problem | instants files failed newest oldest rollback_blocks "
     "partitions completed_utc duration_ms timeline requested_utc",

@@ -1,4 +1,4 @@
-"""``metadata stats``: the size of each partition of the metadata table, and when it was last compacted."""
+"""``metadata partitions``: the size of each partition of the metadata table, and when it was last compacted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -40,6 +40,7 @@ def looks(copy: Copy) -> list[Command]:
         Command(words)
         for words in (
             ("table", "show"),
+            ("table", "properties", "--all"),
             ("timeline", "show", "--archived"),
             ("timeline", "inspect", done),
             ("commit", "list", "--archived"),
@@ -60,7 +61,7 @@ def looks(copy: Copy) -> list[Command]:
             ("log", "inspect", "--partition", "part-0"),
             ("log", "records", "--limit", "5", log),
             ("metadata", "files", "part-0"),
-            ("metadata", "stats"),
+            ("metadata", "partitions"),
             ("metadata", "verify", "--indexes", *_SCAN),
             ("lock", "show"),
             ("check", "--assume-defaults", *_SCAN),

@@ -76,7 +76,9 @@ def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, ve
     assert said.code == 3
 
 
-@pytest.mark.parametrize("command", [("files",), ("files", "part-0"), ("verify", *LOCAL), ("stats",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("files",), ("files", "part-0"), ("verify", *LOCAL), ("partitions",)], ids=" ".join
+)
 def test_no_metadata_table(unpack: Unpack, tell: Tell, command: tuple[str, ...]) -> None:
     """Nothing is wrong then: readers list folders."""
     flat = unpack("v9", "cow_flat_nomdt").path
@@ -96,14 +98,14 @@ def without(unpack: Unpack) -> Path:
 
 
 @VERSIONS
-def test_stats(unpack: Unpack, tell: Tell, version: str) -> None:
+def test_partitions(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "mor_part")
-    said = tell("metadata", "stats", "-t", copy.path)
+    said = tell("metadata", "partitions", "-t", copy.path)
     assert (said.code, said.err) == (0, "")
     heads, *lines = said.out.splitlines()
     assert heads.startswith("partition ")
     assert {line.split()[1] for line in lines} == {"listed"}
-    rows = tell("metadata", "stats", "-t", copy.path, "-o", "json").json["rows"]
+    rows = tell("metadata", "partitions", "-t", copy.path, "-o", "json").json["rows"]
     assert list(rows[0]) == [
         *("partition", "state", "file_groups", "base_files", "base_bytes", "logs", "log_bytes"),
         *("oldest_slice", "newest_slice", "last_compaction", "last_compaction_utc", "delta_commits_since"),
@@ -162,7 +164,7 @@ def test_drop_an_index(unpack: Unpack, tell: Tell) -> None:
     assert said.out.splitlines()[5].endswith("column_stats")
     assert "Kept: files." in said.out
     assert said.out.splitlines()[-1].startswith("dropped column_stats, partition_stats (")
-    assert [row["partition"] for row in tell("metadata", "stats", "-t", copy.path, "-o", "json").json["rows"]] == [
+    assert [row["partition"] for row in tell("metadata", "partitions", "-t", copy.path, "-o", "json").json["rows"]] == [
         "files"
     ]
     said = tell("metadata", "drop", "column_stats", "-t", copy.path, *LOCAL, "--yes")
@@ -284,3 +286,10 @@ def test_a_damaged_index_is_unreadable(indexed: Unpack, tell: Tell) -> None:
     said = tell("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
     assert said.code == 14
     assert base.name in said.line
+
+
+def test_the_old_name_of_partitions(unpack: Unpack, tell: Tell) -> None:
+    """For one release; it is not in the help."""
+    path = unpack("v9", "mor_part").path
+    assert tell("metadata", "stats", "-t", path).out == tell("metadata", "partitions", "-t", path).out
+    assert "stats" not in tell("metadata", "--help").out

@@ -15,6 +15,7 @@ from typing import Any
 
 import judge_bootstrap  # beside this file, as the next ones
 import judge_catalog
+import judge_config
 import judge_hfile
 import judge_indexes
 import judge_locks
@@ -449,7 +450,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
         judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,
         judge_validators.validate_data, judge_validators.validate_metadata, beside, judge_walks.filtered,
-        judge_indexes.index_differences, judge_catalog.hiveql,
+        judge_indexes.index_differences, judge_catalog.hiveql, judge_config.table_config,
+        judge_config.table_schema,
     )
 }  # fmt: skip
 

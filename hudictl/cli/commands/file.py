@@ -1,7 +1,5 @@
 """``hudictl file``."""
 
-from copy import copy
-
 import click
 
 from hudictl.cli.complete import partitions
@@ -41,10 +39,3 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     rows = slice_rows(table, files, timeline, as_of)
     lines = () if common.json else compaction_lines(rows)
     show_rows(common, "file slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)
-
-
-def hidden(command: click.Command) -> click.Command:
-    """The same command under a name that it had before: for one release, and not in the help."""
-    other = copy(command)
-    other.hidden = True
-    return other

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from hudictl.cli.commands.file import hidden, slices
+from hudictl.cli.commands.file import slices
 from hudictl.cli.commands.log_records import records
 from hudictl.cli.commands.log_verify import verify
 from hudictl.cli.complete import instants, partitions
 from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.show import show_stream
-from hudictl.cli.tree import StrictGroup
+from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,12 +1,14 @@
 """``hudictl metadata``."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import indexes, partitions
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -17,8 +19,8 @@ from hudictl.cli.options import (
     table_stream_options,
 )
 from hudictl.cli.progress import shown
-from hudictl.cli.show import show_rows, show_stream
-from hudictl.cli.tree import StrictGroup
+from hudictl.cli.show import show_stream
+from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
 
@@ -40,11 +42,13 @@ def metadata() -> None:
 
 @metadata.command()
 @click.argument("partition", required=False, shell_complete=partitions)
-@table_options
-def files(common: TableOptions, partition: str | None) -> None:
+@list_options()
+def files(common: TableOptions, given: ListOptions, partition: str | None) -> None:
     """List the partitions in the metadata table, or the files of PARTITION.
 
     PARTITION is a partition path of the data table; use "." for a table without partitions.
+
+    In hudi-cli: `metadata list-partitions`, `metadata list-files`.
     """
     from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
     from hudictl.table.metadata.listing import listing_table, read_listing
@@ -53,29 +57,34 @@ def files(common: TableOptions, partition: str | None) -> None:
     used = listing_table(table)
     empty, notes = ("no partitions", []) if used else _unused(common, table)
     listing = read_listing(used, notes) if used else {}
+    list_them = partial(show_list, common, given, "metadata files", table, notes=notes)
     if partition is None or not used:
-        show_rows(common, "metadata files", table.uri, listed_partitions(listing), ListedPartition, empty, notes=notes)
+        list_them(listed_partitions(listing), ListedPartition, empty)
     else:
-        found = listed_files(listing, partition)
-        show_rows(common, "metadata files", table.uri, found, ListedFile, "no files", ("partition",), notes)
+        list_them(listed_files(listing, partition), ListedFile, "no files", hidden=("partition",))
 
 
-@metadata.command()
-@table_options
-def stats(common: TableOptions) -> None:
-    """Show the partitions of the metadata table: size, last compaction, and how many commits could be removed.
+@metadata.command("partitions")
+@list_options()
+def partitions_(common: TableOptions, given: ListOptions) -> None:
+    """List the partitions of the metadata table: size, last compaction, and how many commits could be removed.
 
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
 
     Commits back: how many of the newest commits a restore could remove while the partition is kept. Back limit: the
     reason why one commit more could not be removed; empty if that is the oldest commit, or the 50th back.
+
+    In hudi-cli: `metadata stats`.
     """
     from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 
     table = common.open()
     rows = partition_stats(table)
     empty, notes = _unused(common, table) if rows is None else ("no partitions", [])
-    show_rows(common, "metadata stats", table.uri, rows or [], PartitionStats, empty, notes=notes)
+    show_list(common, given, "metadata partitions", table, rows or (), PartitionStats, empty, notes=notes)
+
+
+metadata.add_command(hidden(partitions_), "stats")
 
 
 @metadata.command()
@@ -259,4 +268,4 @@ def _unused(common: TableOptions, table: "Table") -> tuple[str, list[str]]:
     said = "no metadata table is in use: readers list folders"
     if "files" in table.metadata_partitions:
         said = "hoodie.properties names a metadata table, but it does not exist: readers list folders"
-    return said, [said] if common.json else []
+    return said, [] if common.output == "text" else [said]

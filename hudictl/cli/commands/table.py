@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=StrictGroup)
 def table() -> None:
-    """Show the state of a table."""
+    """Show the state of a table, its properties and its schema."""
 
 
 @table.command()
@@ -37,6 +38,22 @@ def show(common: TableOptions) -> None:
         return
     with text_output(common.color) as out:
         _print(out, described)
+
+
+@table.command()
+@click.option("--all", "unset", is_flag=True, help="Also the properties that are not set, with their defaults.")
+@list_options()
+def properties(common: TableOptions, given: ListOptions, unset: bool) -> None:
+    """List the properties of the table (hoodie.properties): value, Hudi's default, and meaning.
+
+    In hudi-cli: `desc`.
+    """
+    from hudictl.reports.table_properties import PropertyRow, property_rows
+
+    opened = common.open()
+    hidden = () if unset else ("set",)
+    rows = property_rows(opened, unset=unset)
+    show_list(common, given, "table properties", opened, rows, PropertyRow, "no properties", hidden=hidden)
 
 
 def _print(out: "Console", described: "TableDescription") -> None:

@@ -119,7 +119,7 @@ def required_indexes_kept(plan: MetadataPlan, required: Collection[str]) -> None
     for name, reason in lost.items():
         raise Refused(
             f"{name} cannot be kept: {reason}",
-            hint="`hudictl metadata stats` shows over how many commits each index can be kept; without "
+            hint="`hudictl metadata partitions` shows over how many commits each index can be kept; without "
             "--require-index the index is deleted",
             partitions=list(lost),
         )
