@@ -49,7 +49,7 @@ _BY_IMPORTANCE = {
     "SavepointRow": "instant state problem | comment created_utc user",
     "ServiceFile": "role partition file there | bytes instant",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
-    "opened_by_compaction base_file",
+    "log_ratio opened_by_compaction base_file",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "
     "partitions completed_utc requested_utc",
 }

@@ -238,12 +238,16 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     ]
     assert {row["compaction"] for row in rows[1::2]} == {rows[0]["base_instant"]}
     assert rows[1]["compaction_bytes"] == rows[1]["base_bytes"] + rows[1]["log_bytes"]
+    assert rows[1]["log_ratio"] == round(rows[1]["log_bytes"] / rows[1]["base_bytes"], 2)
+    assert rows[0]["log_ratio"] is None
     assert [log["bytes"] for log in rows[1]["logs"]] == [
         (copy.path / rows[1]["partition"] / log["name"]).stat().st_size for log in rows[1]["logs"]
     ]
     for named in ("part-1", "part-1/", "./part-1"):
         one = tell("log", "slices", "-t", copy.path, "--partition", named, "-o", "json").json["rows"]
         assert one == rows[2:4]
+    newest = tell("file", "slices", "-t", copy.path, *LOCAL, "--where", "newest=yes", "--sort", "file_id", "-o", "csv")
+    assert [line.split(",")[1] for line in newest.out.splitlines()[1:]] == sorted(row["file_id"] for row in rows[::2])
     first = copy.commits[0]
     before = tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", first, "-o", "json").json["rows"]
     assert [(row["base_instant"], row["newest"], row["compaction"]) for row in before] == [

@@ -84,3 +84,37 @@ def test_a_compaction_reads_what_is_said(judge: Callable[[str], Judge], tmp_path
     assert {group: row.compaction_bytes for group, row in pending.items()} == {
         group: row.compaction_bytes for group, row in before.items()
     }
+
+
+@pytest.mark.short("v6-mor_pending_compaction", "v9-cow_cluster", "v9-mor_savepoints")
+@pytest.mark.parametrize("name", ["cow_cluster", "mor_flat_nomdt", "mor_pending_compaction", "mor_savepoints"])
+@pytest.mark.parametrize("version", RELEASES)
+def test_columns_are_those_of_the_procedures(
+    judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str
+) -> None:
+    """They do not show a slice that a pending compaction has opened: its logs are in none of their rows. They do show
+    replaced file groups (1.0.2, 1.2.0), which no query reads, and Hudi's own view does not have."""
+    base = support.unpack(version, name, tmp_path)
+    hudi = judge(version)
+    found = [row for row in rows(base) if not row.opened_by_compaction]
+
+    def ours(row: SliceRow) -> list[Any]:
+        return [row.partition, row.file_id, row.base_instant, row.base_bytes, row.log_files, row.log_bytes]
+
+    def theirs(row: list[Any]) -> list[Any]:
+        partition, file_id, instant, file, size, logs, log_bytes, *_ = row
+        assert file.rpartition("/")[2] in {row.base_file for row in found}
+        return [partition, file_id, instant, size, logs, log_bytes]
+
+    view = {group for _, group, *_ in hudi.slices(base)}
+    every = hudi.sql(base, ["call show_fsview_all(table => 'judged', limit => 1000)"])
+    assert sorted(theirs(row) for row in every if row[1] in view) == sorted(map(ours, found))
+    partition = found[0].partition
+    latest = hudi.sql(base, [f"call show_fsview_latest(table => 'judged', partition_path => '{partition}')"])
+    latest = [row for row in latest if row[1] in view]
+    newest = {row.file_id: row for row in reversed(found) if row.partition == partition}
+    assert sorted(map(theirs, latest)) == sorted(map(ours, newest.values()))
+    # Theirs is in two columns: of the logs with the slice's instant in their names, and of the others.
+    assert {row[1]: round(row[9] + row[10], 2) for row in latest} == {
+        file_id: row.log_ratio for file_id, row in newest.items()
+    }

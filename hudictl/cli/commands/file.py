@@ -3,8 +3,8 @@
 import click
 
 from hudictl.cli.complete import partitions
-from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, table_options
-from hudictl.cli.show import show_rows
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options
 from hudictl.cli.tree import StrictGroup
 
 
@@ -21,10 +21,15 @@ def file() -> None:
     help="Show this partition only. Then one listing is enough, and Spark is not started.",
 )
 @as_of_option("Show the table as of this instant.")
-@table_options
+@list_options()
 @engine_options
-def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
-    """List file groups with their file slices: base file, log files, and the bytes that a compaction would read."""
+def slices(
+    common: TableOptions, given: ListOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None
+) -> None:
+    """List file groups with their file slices: base file, log files, and the bytes that a compaction would read.
+
+    In hudi-cli: `show fsview all`, and with --where newest=yes `show fsview latest`.
+    """
     from hudictl.render.slices import compaction_lines
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline.active import load_timeline
@@ -37,5 +42,5 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     finally:
         engine.close()
     rows = slice_rows(table, files, timeline, as_of)
-    lines = () if common.json else compaction_lines(rows)
-    show_rows(common, "file slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)
+    notes = tuple(compaction_lines(rows)) if common.output == "text" else ()
+    show_list(common, given, "file slices", table, rows, SliceRow, "no file slices", hidden=("logs",), notes=notes)

@@ -35,9 +35,9 @@ class SliceRow:
     """A file slice that readers see.
 
     ``newest`` marks the slice that queries read. ``opened_by_compaction`` marks a slice whose compaction is pending,
-    and has not written its base file: queries merge it with the slice before. ``compaction`` is the compaction of the
-    slice: the pending one's instant, or "next" for the next scheduled one. ``compaction_bytes`` is the size that it
-    reads: the base file and the logs, without change logs.
+    and has not written its base file: queries merge it with the slice before. ``log_ratio`` is ``log_bytes`` for each
+    byte of the base file. ``compaction`` is the compaction of the slice: the pending one's instant, or "next" for the
+    next scheduled one. ``compaction_bytes`` is the size that it reads: the base file and the logs, without change logs.
     """
 
     partition: str
@@ -49,6 +49,7 @@ class SliceRow:
     base_bytes: int | None
     log_files: int
     log_bytes: int
+    log_ratio: float | None
     logs: list[LogView]
     compaction: str | None
     compaction_bytes: int | None
@@ -91,15 +92,17 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
         logs = [LogView(file.data.name, file.data.instant, file.size or 0) for file in entry.logs]
         merged = [file for file in entry.files if not file.data.cdc]
         read = compactable and entry in before[:1] and (pending is not None or any(not f.data.is_base for f in merged))
+        log_bytes, base_bytes = sum(log.bytes for log in logs), entry.base.size if entry.base else None
         row = SliceRow(
             *group,
             entry.key,
             newest=number == 0,
             opened_by_compaction=entry.pending,
             base_file=entry.base.data.name if entry.base else None,
-            base_bytes=entry.base.size if entry.base else None,
+            base_bytes=base_bytes,
             log_files=len(logs),
-            log_bytes=sum(log.bytes for log in logs),
+            log_bytes=log_bytes,
+            log_ratio=round(log_bytes / base_bytes, 2) if base_bytes else None,
             logs=logs,
             compaction=(pending or "next") if read else None,
             compaction_bytes=sum(file.size or 0 for file in merged) if read else None,
