@@ -36,6 +36,7 @@ from hudictl.reports.markers import MarkerRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
+from hudictl.reports.schemas import SchemaChange, TableSchema
 from hudictl.reports.service_files import ServiceFile
 from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
 from hudictl.reports.table import TableDescription
@@ -88,6 +89,8 @@ _TABLE = {"table": str}
 DOCUMENTS = (
     Document("table show", RESULT, TableDescription, table=UNFINISHED),
     Document("table properties", ROWS, PropertyRow),
+    Document("table schema", RESULT, TableSchema),
+    Document("table schema", ROWS, SchemaChange, "with `--history`", None),
     Document("timeline show", ROWS, TimelineRow),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),

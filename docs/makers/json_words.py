@@ -26,6 +26,11 @@ WORDS = {
     "DropResult.whole": "Whether the whole metadata table was dropped.",
     "DropResult.partitions": "The partitions of the metadata table that were dropped.",
     "PropertyRow.name": "Name of the property.",
+    "SchemaChange.added": "New fields.",
+    "SchemaChange.removed": "Fields that are gone.",
+    "SchemaChange.made_nullable": "Fields that may be null now.",
+    "SchemaChange.made_required": "Fields that may not be null any more.",
+    "SchemaChange.problem": "Why its metadata or schema cannot be read.",
     # Profiles, and the doctor
     "profile": "Name of the profile.",
     "ProfileRow.uri": "URI of the table; empty if the profile has none.",

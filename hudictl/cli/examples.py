@@ -76,6 +76,7 @@ EXAMPLES = {
     "savepoint list": ("savepoint list", "savepoint list -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),
     "table properties": ("table properties", "table properties --all --where name~timeline"),
+    "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),
     "timeline inspect": (f"timeline inspect {_WRITTEN}",),
     "timeline show": ("timeline show --limit 20", "timeline show --archived --action commit -o json"),

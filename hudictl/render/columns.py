@@ -48,6 +48,9 @@ _BY_IMPORTANCE = {
     "SavepointFile": "name partition bytes",
     "SavepointRow": "instant state problem | comment created_utc user",
     "ServiceFile": "role partition file there | bytes instant",
+    "SchemaChange": "time added removed changed problem | made_nullable made_required details_only completed_utc "
+    "action timeline",
+    "SchemaField": "name type nullable | doc",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
     "log_ratio opened_by_compaction base_file",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "

@@ -107,7 +107,7 @@ class CheckpointRow:
 
 def commit_rows(table: Table, wanted: TimelineFilter) -> Iterator[CommitRow]:
     """The completed writes. Raises Unreadable: see ``records_of``."""
-    rows = ((_row(entry), _schema(entry)) for entry in records_of(table, _completed(wanted)))
+    rows = ((_row(entry), schema_of(entry)) for entry in records_of(table, _completed(wanted)))
     return _against_older(rows) if wanted.descending else _against_older_first(rows)
 
 
@@ -222,7 +222,8 @@ def checkpoint_of(fields: Fields) -> tuple[str, str] | tuple[None, None]:
     return next(((key, str(more[key])) for key in CHECKPOINTS if more.get(key)), (None, None))
 
 
-def _schema(entry: Recorded) -> str | None:
+def schema_of(entry: Recorded) -> str | None:
+    """The table's schema that a completed write leaves, as Avro JSON; None where it says none."""
     found = _more(entry.done or {}).get("schema")
     return str(found) if found else None
 

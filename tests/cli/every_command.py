@@ -41,6 +41,8 @@ def looks(copy: Copy) -> list[Command]:
         for words in (
             ("table", "show"),
             ("table", "properties", "--all"),
+            ("table", "schema", "--as-of", done),
+            ("table", "schema", "--history"),
             ("timeline", "show", "--archived"),
             ("timeline", "inspect", done),
             ("commit", "list", "--archived"),

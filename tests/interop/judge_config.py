@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from judge_java import hudi, meta_client, release
+from judge_java import hudi, java_list, meta_client, release
 
 
 def table_config() -> dict[str, str | None]:
@@ -19,9 +19,19 @@ def table_config() -> dict[str, str | None]:
     return found
 
 
-def table_schema(path: str) -> dict[str, Any]:
-    """The table's Avro schema without Hudi's own columns."""
-    resolver = hudi().org.apache.hudi.common.table.TableSchemaResolver(meta_client(path))
+def table_schema(path: str, instant: str | None = None) -> dict[str, Any]:
+    """The table's Avro schema without Hudi's own columns, now or as of a completed write."""
+    client = meta_client(path)
+    resolver = hudi().org.apache.hudi.common.table.TableSchemaResolver(client)
     # From 1.1 on Hudi has a type of its own for it.
     ask = resolver.getTableAvroSchema if release() < (1, 1) else resolver.getTableSchema
-    return dict(json.loads(ask(False).toString()))
+    writes = client.getActiveTimeline().getCommitsTimeline().filterCompletedInstants().getInstants()
+    # An instant is printed as [time...; what gives its time has other names in other releases.
+    of = [write for write in java_list(writes) if str(write.toString()).startswith(f"[{instant}")]
+    return dict(json.loads(ask(*of, False).toString()))
+
+
+def schema_keepers() -> list[str]:
+    """The operations that never change the schema."""
+    kind = hudi().org.apache.hudi.common.model.WriteOperationType
+    return [str(one) for one in kind.values() if not kind.canUpdateSchema(one)]

@@ -451,7 +451,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,
         judge_validators.validate_data, judge_validators.validate_metadata, beside, judge_walks.filtered,
         judge_indexes.index_differences, judge_catalog.hiveql, judge_config.table_config,
-        judge_config.table_schema,
+        judge_config.table_schema, judge_config.schema_keepers,
     )
 }  # fmt: skip
 

@@ -1,17 +1,19 @@
 """``hudictl table``."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import text_output
+from hudictl.cli.options import TableOptions, as_of_option, table_options
+from hudictl.cli.show import show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import heartbeat_options
+from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -54,6 +56,38 @@ def properties(common: TableOptions, given: ListOptions, unset: bool) -> None:
     hidden = () if unset else ("set",)
     rows = property_rows(opened, unset=unset)
     show_list(common, given, "table properties", opened, rows, PropertyRow, "no properties", hidden=hidden)
+
+
+@table.command()
+@as_of_option("Show the schema as of this instant.")
+@click.option("--history", is_flag=True, help="List the writes that changed the schema, newest first.")
+@list_options()
+def schema(common: TableOptions, given: ListOptions, as_of: str | None, history: bool) -> None:
+    """Show the schema of the newest completed write, without Hudi's own columns: as JSON the Avro schema itself.
+
+    --history: archived writes are included. Compactions and clusterings do not change a schema.
+
+    In hudi-cli: `fetch table schema`.
+    """
+    from hudictl.reports.schemas import SchemaChange, SchemaField, fields_of, schema_changes, table_schema_as_of
+
+    list_them = partial(show_list, common, given, "table schema", opened := common.open())
+    if history:
+        if as_of is not None:
+            raise UsageError("--as-of does not go with --history")
+        nothing = "no write changed the schema"
+        list_them(schema_changes(opened), SchemaChange, nothing, by_time=True, hidden=("timeline",))
+        return
+    found = table_schema_as_of(opened, as_of)
+    if common.json:
+        if given.where or given.columns or given.sort or given.limit is not None:
+            raise UsageError("as JSON the schema is shown whole: without --where, --columns, --sort and --limit")
+        show_result(common, "table schema", opened.uri, found, ())
+        return
+    said = f"The schema of {found.instant}." if found and found.instant else "The schema at the table's creation."
+    list_them(
+        fields_of(found.schema) if found else (), SchemaField, "no write has a schema", notes=[said] if found else ()
+    )
 
 
 def _print(out: "Console", described: "TableDescription") -> None:

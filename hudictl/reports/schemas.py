@@ -1,0 +1,168 @@
+"""``table schema``: the fields of a table's records, now or then, and the writes that changed them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hudictl.errors import Unreadable
+from hudictl.formats.avro_schemas import parse_schema
+from hudictl.formats.instants import WRITE_ACTIONS
+from hudictl.formats.json_values import parse_json
+from hudictl.reports.commits import schema_of
+from hudictl.reports.records import Recorded, records_of
+from hudictl.reports.timeline import TimelineFilter
+from hudictl.table.table import Table
+
+KEEPERS = ("COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX")
+"""Operations that do not change the schema (``WriteOperationType.canUpdateSchema`` of 0.15.0 to 1.2.0)."""
+_CREATED = "hoodie.table.create.schema"
+_NULL = ("null", {"type": "null"})
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The schema of a table without Hudi's own columns. ``instant`` is the write that has it; null: it is the one with
+    which the table was created (hoodie.table.create.schema). ``schema`` is the Avro schema."""
+
+    instant: str | None
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SchemaField:
+    """A field of a table's records. ``type`` is Avro's type or logical type; within it, ``?`` stands behind what may be
+    null."""
+
+    name: str
+    type: str
+    nullable: bool
+    doc: str | None
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """A completed write with another schema than the write before it. ``changed`` has names with both types.
+    ``details_only``: all fields are the same, but documentation, defaults, order or names of records are not."""
+
+    time: str
+    action: str
+    timeline: str
+    completed_utc: str | None
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    made_nullable: tuple[str, ...] = ()
+    made_required: tuple[str, ...] = ()
+    details_only: bool = False
+    problem: str | None = None
+
+
+def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
+    """The schema of the newest completed write, or of the newest up to an instant; None if none has one.
+
+    Raises:
+        Unreadable: the write, its schema, or the archive is damaged.
+    """
+    # The newest write is never archived. Of those up to an instant, one that is can be newer than a savepointed one.
+    for archived in (False, True) if time is None else (True,):
+        for entry in _writes(table, time or "~", archived=archived):
+            if entry.problem is not None:
+                raise Unreadable(entry.problem, hint="`--as-of` shows the schema of an older instant")
+            if text := schema_of(entry):
+                return TableSchema(entry.time, _parsed(text, entry.time))
+    created = table.properties.get(_CREATED)
+    return TableSchema(None, _parsed(created, _CREATED)) if created else None
+
+
+def schema_changes(table: Table) -> Iterator[SchemaChange]:
+    """The writes that changed the schema, newest first, of both timelines. Raises Unreadable: see ``records_of``."""
+    newer: tuple[Recorded, str] | None = None
+    damaged: list[SchemaChange] = []
+    for entry in _writes(table, "~", archived=True):
+        if entry.problem is not None:
+            damaged.append(_row(entry, problem=entry.problem))
+        elif text := schema_of(entry):
+            if newer and newer[1] != text:
+                yield from _changes(*newer, text)
+            yield from damaged
+            newer, damaged = (entry, text), []
+    yield from damaged
+
+
+def fields_of(schema: Any) -> list[SchemaField]:
+    """The fields of a parsed schema of a record."""
+    return [
+        SchemaField(
+            field["name"],
+            _type(field["type"]),
+            _is_nullable(field["type"]),
+            doc if isinstance(doc := field.get("doc"), str) else None,
+        )
+        for field in schema["fields"]
+    ]
+
+
+def _writes(table: Table, until: str, *, archived: bool) -> Iterator[Recorded]:
+    wanted = TimelineFilter(WRITE_ACTIONS, ("completed",), until=until, descending=True, archived=archived)
+    return (entry for entry in records_of(table, wanted) if (entry.done or {}).get("operationType") not in KEEPERS)
+
+
+def _parsed(text: str, of: str) -> dict[str, Any]:
+    try:
+        parse_schema(text)
+        found: dict[str, Any] = parse_json(text)
+    except (Unreadable, ValueError) as error:
+        raise Unreadable(f"the schema of {of} cannot be used: {error}") from error
+    return found
+
+
+def _changes(entry: Recorded, newer: str, older: str) -> Iterator[SchemaChange]:
+    try:
+        schemas = _parsed(older, "the write before"), _parsed(newer, entry.time)
+    except Unreadable as error:
+        yield _row(entry, problem=error.message)
+        return
+    before, after = ({field.name: field for field in fields_of(schema)} for schema in schemas)
+    both = [(before[name], field) for name, field in after.items() if name in before]
+    found = {
+        "added": tuple(name for name in after if name not in before),
+        "removed": tuple(name for name in before if name not in after),
+        "changed": tuple(f"{one.name}: {one.type} to {other.type}" for one, other in both if one.type != other.type),
+        "made_nullable": tuple(one.name for one, other in both if other.nullable and not one.nullable),
+        "made_required": tuple(one.name for one, other in both if one.nullable and not other.nullable),
+    }
+    if schemas[0] != schemas[1]:
+        yield _row(entry, **found, details_only=not any(found.values()))
+
+
+def _row(entry: Recorded, **more: Any) -> SchemaChange:
+    return SchemaChange(entry.time, entry.action, entry.timeline, entry.completed_utc, **more)
+
+
+def _is_nullable(kind: Any) -> bool:
+    return kind in _NULL or (isinstance(kind, list) and any(branch in _NULL for branch in kind))
+
+
+def _type(kind: Any) -> str:
+    """A type in a few words, without whether it may be null."""
+    if isinstance(kind, list):
+        return " or ".join(_type(branch) for branch in kind if branch not in _NULL) or "null"
+    if not isinstance(kind, dict):
+        return str(kind)
+    name, logical = kind["type"], kind.get("logicalType")
+    if logical == "decimal":
+        return f"decimal({kind.get('precision')}, {kind.get('scale', 0)})"
+    if isinstance(logical, str):
+        return logical
+    if name == "record":
+        fields = (f"{field['name']}: {_inner(field['type'])}" for field in kind["fields"])
+        return f"record<{', '.join(fields)}>"
+    if name in ("array", "map"):
+        return f"{name}<{_inner(kind['items' if name == 'array' else 'values'])}>"
+    if name == "enum":
+        return f"enum<{', '.join(map(str, kind.get('symbols', ())))}>"
+    return f"fixed({kind.get('size')})" if name == "fixed" else _type(name)
+
+
+def _inner(kind: Any) -> str:
+    return _type(kind) + ("?" if _is_nullable(kind) else "")
