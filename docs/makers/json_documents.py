@@ -23,6 +23,7 @@ from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
 from hudictl.reports.commits import CheckpointRow, CommitDifference, CommitFile, CommitPartition, CommitRow
 from hudictl.reports.doctor.checkup import Checkup
+from hudictl.reports.file_history import FileEvent
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
 from hudictl.reports.indexes.view import IndexDifference
@@ -156,6 +157,7 @@ DOCUMENTS = (
     Document("orphans delete", RESULT, OrphanPlan, PLANNED, "--plan", FAILED, _NO_INSTANT),
     Document("orphans delete", RESULT, OrphanResult, DONE, None),
     Document("file slices", ROWS, SliceRow, table=FAILED),
+    Document("file history", ROWS, FileEvent, line="384bfc70-33f5-4dfa-9fc7-f4f791e27901-0"),
     Document("log records", ROWS, RecordRow, line="/lake/trips/part-0", table=FAILED),
     Document("log verify", ROWS, DefectRow, table=FAILED, breaks=_PAST),
     Document("log inspect", ROWS, BlockRow, line="--partition part-0", table=FAILED),

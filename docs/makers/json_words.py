@@ -74,6 +74,8 @@ WORDS = {
     "CheckpointRow.key": "The key in the commit's metadata: which kind of checkpoint it is.",
     "CheckpointRow.checkpoint": "How far Hudi Streamer had read its source.",
     "CheckpointRow.problem": "Why the commit's metadata cannot be read.",
+    "FileEvent.bytes": "Bytes written.",
+    "FileEvent.problem": "Why the instant's records cannot be read.",
     # Table services, rollbacks, restores
     "diagnosis": "What a pending one waits for, and the command that ends it; null if it is completed.",
     "policy": "The cleaning policy.",

@@ -47,6 +47,7 @@ EXAMPLES = {
         "log records '/lake/trips/part-0/.*.log.*' --limit 5",
         "log records --merged /lake/trips/part-0 -o json",
     ),
+    "file history": ("file history 384bfc70-33f5-4dfa-9fc7-f4f791e27901-0 --archived",),
     "file slices": ("file slices", "file slices --partition part-0"),
     "log verify": ("log verify",),
     "marker delete": ("marker delete 20261121030623731 --yes",),

@@ -39,7 +39,7 @@ def service_files(table: Table, name: str, entry: Recorded, open_engine: Callabl
         StorageFailed, EngineFailed.
     """
     try:
-        told = list(_TOLD[name](entry))
+        told = list(TOLD[name](entry))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"{entry.time} {entry.action} is not what Hudi writes: {error}") from error
     named: dict[str, set[str]] = {}
@@ -90,6 +90,7 @@ def _clean(entry: Recorded) -> Iterator[Told]:
         for path, part in entry.done["partitionMetadata"].items():
             yield from ((None, path, name_of(name), "deleted") for name in part["successDeleteFiles"])
             yield from ((None, path, name_of(name), "not deleted") for name in part["failedDeleteFiles"])
+            yield from [(None, path, None, "deleted")] if part.get("isPartitionDeleted") else ()
         return
     plan = entry.plan or {}
     yield from ((None, path, name, "to delete") for path, names in planned_cleans(plan).items() for name in names)
@@ -97,16 +98,17 @@ def _clean(entry: Recorded) -> Iterator[Told]:
 
 
 def _compaction(entry: Recorded) -> Iterator[Told]:
-    yield from _reads(entry, (entry.plan or {}).get("operations") or ())
+    yield from reads(entry, (entry.plan or {}).get("operations") or ())
     yield from _writes(entry)
 
 
 def _clustering(entry: Recorded) -> Iterator[Told]:
-    yield from _reads(entry, clustered(entry.plan) if entry.plan else ())
+    yield from reads(entry, clustered(entry.plan) if entry.plan else ())
     yield from _writes(entry)
 
 
-def _reads(entry: Recorded, slices: Collection[Fields]) -> Iterator[Told]:
+def reads(entry: Recorded, slices: Collection[Fields]) -> Iterator[Told]:
+    """The files in the slices of a compaction's or clustering's plan."""
     role = "read" if entry.done else "to read"
     for one in slices:
         for path in (one.get("dataFilePath"), *(one.get("deltaFilePaths") or ())):
@@ -156,7 +158,7 @@ def _undone(rollback: Fields) -> Iterator[Told]:
         yield from ((target, path, name_of(name), "rollback block") for name in part["rollbackLogFiles"] or ())
 
 
-_TOLD: Mapping[str, Callable[[Recorded], Iterator[Told]]] = {
+TOLD: Mapping[str, Callable[[Recorded], Iterator[Told]]] = {
     "clean": _clean,
     "compaction": _compaction,
     "clustering": _clustering,
@@ -164,3 +166,4 @@ _TOLD: Mapping[str, Callable[[Recorded], Iterator[Told]]] = {
     "rollback": _rollback,
     "restore": _restore,
 }
+"""The files in the records of an instant, by the word of the command."""

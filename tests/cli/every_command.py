@@ -59,6 +59,7 @@ def looks(copy: Copy) -> list[Command]:
             ("marker", "list", failed),
             ("orphans", "list", *_SCAN),
             ("file", "slices", *_SCAN),
+            ("file", "history", "part-0/x-0_0-1-2_20261121.parquet", "--archived"),
             ("log", "verify", *_SCAN),
             ("log", "inspect", "--partition", "part-0"),
             ("log", "records", "--limit", "5", log),

@@ -4,7 +4,7 @@ import click
 
 from hudictl.cli.complete import partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, as_of_option, engine_options
 from hudictl.cli.tree import StrictGroup
 
 
@@ -44,3 +44,26 @@ def slices(
     rows = slice_rows(table, files, timeline, as_of)
     notes = tuple(compaction_lines(rows)) if common.output == "text" else ()
     show_list(common, given, "file slices", table, rows, SliceRow, "no file slices", hidden=("logs",), notes=notes)
+
+
+@file.command()
+@click.argument("file", metavar="ID|NAME", type=PATH)
+@click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="The partition of the file.")
+@list_options(by_time=True)
+def history(common: TableOptions, given: ListOptions, file: str, partition: str | None) -> None:
+    """List what instants did with a file group, or with one file of it, newest first.
+
+    ID is a file id; NAME is the name of a file, or its path. Files are written, read by compactions and clusterings,
+    saved by savepoints, replaced, and deleted.
+
+    In hudi-cli: `diff file`.
+    """
+    from hudictl.reports.file_history import FileEvent, file_history, wanted_file
+
+    table = common.open()
+    rows, notes = file_history(table, wanted_file(table, file, partition), given.instants(table))
+    hidden = () if given.archived else ("timeline",)
+    empty = "no instant names the file"
+    show_list(
+        common, given, "file history", table, rows, FileEvent, empty, by_time=True, hidden=hidden, notes=tuple(notes)
+    )
