@@ -36,10 +36,12 @@ from hudictl.reports.logs.slices import SliceRow
 from hudictl.reports.markers import MarkerRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
+from hudictl.reports.partitions import PartitionRow
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.schemas import SchemaChange, TableSchema
 from hudictl.reports.service_files import ServiceFile
 from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
+from hudictl.reports.stats import SizeRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
@@ -109,6 +111,9 @@ DOCUMENTS = (
     Document("rollback show", ROWS, ServiceFile, line="20261121030655262", table=REFUSED),
     Document("restore list", ROWS, RestoreRow, table=UNFINISHED),
     Document("restore show", ROWS, ServiceFile, line="20261121030802660", table=UNFINISHED),
+    Document("partition list", ROWS, PartitionRow),
+    Document("stats sizes", ROWS, SizeRow),
+    Document("stats skew", ROWS, SizeRow),
     Document("commit diff", ROWS, CommitDifference, line="/lake/trips"),
     Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
     Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),

@@ -4,6 +4,29 @@
 """
 
 WORDS = {
+    # Partitions and sizes
+    "PartitionRow.file_groups": "Number of file groups that have files.",
+    "PartitionRow.replaced_file_groups": "Number of those that a completed write has replaced.",
+    "PartitionRow.base_files": "Number of base files.",
+    "PartitionRow.base_bytes": "Their size.",
+    "PartitionRow.logs": "Number of logs.",
+    "PartitionRow.log_bytes": "Their size.",
+    "last_write_utc": "The same in UTC; null if the table's zone is not known.",
+    "PartitionRow.problem": "What cannot be read: the metadata table, or a commit.",
+    "SizeRow.of": "The partition path or the commit; total in the last row.",
+    "SizeRow.count": "Number of slices or files.",
+    "SizeRow.bytes": "Their size.",
+    "bytes_percent": "Of the total.",
+    "records_percent": "Of the total.",
+    "min_bytes": "The smallest.",
+    "SizeRow.p10_bytes": "About 10 % are below it.",
+    "p50_bytes": "The median.",
+    "p90_bytes": "About 90 % are below it.",
+    "p95_bytes": "About 95 % are below it.",
+    "p99_bytes": "About 99 % are below it.",
+    "max_bytes": "The largest.",
+    "mean_bytes": "The arithmetic mean.",
+    "std_dev_bytes": "The standard deviation; 0 for a single one.",
     # The metadata table
     "PartitionStats.partition": "Partition of the metadata table.",
     "PartitionStats.file_groups": "Number of file groups.",

@@ -58,6 +58,7 @@ EXAMPLES = {
     "metadata verify": ("metadata verify", "metadata verify --indexes --sample 10"),
     "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
     "orphans list": ("orphans list",),
+    "partition list": ("partition list", "partition list --where state!=used --sort last_write"),
     "restore": (
         f"restore {_RESTORED} --plan",
         f"restore {_RESTORED} --yes",
@@ -76,6 +77,8 @@ EXAMPLES = {
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
     "savepoint list": ("savepoint list", "savepoint list -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),
+    "stats sizes": ("stats sizes", "stats sizes --by commit --of files"),
+    "stats skew": ("stats skew --limit 10",),
     "table properties": ("table properties", "table properties --all --where name~timeline"),
     "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),

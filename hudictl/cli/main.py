@@ -64,6 +64,8 @@ _NAMES = (
         "compaction",
         "clustering",
         "indexing",
+        "partition",
+        "stats",
         "savepoint",
         "restore",
         "rollback",

@@ -37,6 +37,8 @@ _BY_IMPORTANCE = {
     "MergedRow": "record_key record | instant file",
     "OrphanRow": "path certainty | why bytes visible instant modified_utc",
     "PendingWrite": "instant verdict action state | idle_ms heartbeat files bytes operation markers appended_logs",
+    "PartitionRow": "partition state base_bytes problem | log_bytes last_write file_groups replaced_file_groups listed "
+    "metafile base_files logs last_write_utc",
     "PartitionStats": "partition state commits_back back_limit | logs log_bytes delta_commits_since last_compaction "
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
     "ProfileRow": "profile uri | engine lock_provider references file",
@@ -53,6 +55,8 @@ _BY_IMPORTANCE = {
     "SchemaChange": "time added removed changed problem | made_nullable made_required details_only completed_utc "
     "action timeline",
     "SchemaField": "name type nullable | doc",
+    "SizeRow": "of count bytes | skew p50_bytes small_percent max_bytes bytes_percent records records_percent "
+    "min_bytes p10_bytes p90_bytes p95_bytes p99_bytes mean_bytes std_dev_bytes",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
     "log_ratio opened_by_compaction base_file",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "

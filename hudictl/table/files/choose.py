@@ -2,6 +2,7 @@
 table."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
@@ -95,6 +96,32 @@ def listed_ones(place: Partition[Sequence[str]]) -> list[str] | None:
     """Of the given names in a partition, the paths of those that the metadata table lists."""
     listed = names_of(place.listed) if place.given else ()
     return [data_path(place.path, name) for name in place.given or () if name in listed] or None
+
+
+class Counted(NamedTuple):
+    """The data files of a partition in numbers. ``last`` is the newest completed write that names something in it, or
+    that is in a file's name; "" if there is none."""
+
+    path: str
+    file_groups: int
+    replaced: int
+    base_files: int
+    base_bytes: int
+    logs: int
+    log_bytes: int
+    last: str
+    stored: bool
+
+
+def counted(committed: Committed, place: Partition[object]) -> Counted:
+    """Counts the files of a partition."""
+    files, groups = place.files, {file.data.file_id for file in place.files}
+    replaced = groups.intersection(file_id for entry in place.written for file_id in entry.replaced)
+    bases, logs = ([file.size or 0 for file in files if file.data.is_base is base] for base in (True, False))
+    times = [file.data.instant for file in files if file.data.instant in committed]
+    last = max([*times, *(entry.time for entry in place.written if entry.readable)], default="")
+    numbers = (len(groups), len(replaced), len(bases), sum(bases), len(logs), sum(logs))
+    return Counted(place.path, *numbers, last, stored=place.listing is not None)
 
 
 Difference = tuple[str, dict[str, int | None]]

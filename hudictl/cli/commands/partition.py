@@ -1,0 +1,31 @@
+"""``hudictl partition``."""
+
+from contextlib import closing
+
+import click
+
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options
+from hudictl.cli.tree import StrictGroup
+
+
+@click.group(cls=StrictGroup)
+def partition() -> None:
+    """Show the partitions of a table."""
+
+
+@partition.command("list")
+@list_options()
+@engine_options
+def list_(common: TableOptions, given: ListOptions, engine_options: EngineOptions) -> None:
+    """List the partitions: their files and last write, and whether readers see them.
+
+    State: used, dropped (each file group is replaced), empty (no data files), or missing (listed in the metadata table,
+    but not on storage). In hudi-cli: `metadata list-partitions`.
+    """
+    from hudictl.reports.partitions import PartitionRow, partition_rows
+
+    table = common.open()
+    with closing(engine_options.open(table)) as engine:
+        rows = partition_rows(table, engine)
+    show_list(common, given, "partition list", table, rows, PartitionRow, "no partitions")

@@ -1,0 +1,56 @@
+"""``hudictl stats``."""
+
+from contextlib import closing
+
+import click
+
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options
+from hudictl.cli.tree import StrictGroup
+
+_SMALL = 104_857_600
+"""Hudi's default of hoodie.parquet.small.file.limit, in bytes (0.15.0 to 1.2.0)."""
+_OF_SIZES = ("small_percent", "min_bytes", "p10_bytes", "p90_bytes", "p95_bytes", "p99_bytes", "std_dev_bytes")
+
+
+@click.group(cls=StrictGroup)
+def stats() -> None:
+    """Show how large file slices and files are, and how much they differ."""
+
+
+@stats.command()
+@click.option("--by", type=click.Choice(["partition", "commit"]), default="partition", help="A row for each of these.")
+@click.option("--of", type=click.Choice(["slices", "files"]), default="slices", help="The newest slices, or all files.")
+@click.option("--small-file-limit", metavar="BYTES", default=_SMALL, help="As hoodie.parquet.small.file.limit.")
+@list_options()
+@engine_options
+def sizes(
+    common: TableOptions, given: ListOptions, engine_options: EngineOptions, by: str, of: str, small_file_limit: int
+) -> None:
+    """List the sizes of the newest file slices, or of all files, and the total.
+
+    A slice has the size that queries read: its base file and its logs. Skew: how many times larger the largest one is
+    than the median of all. In hudi-cli: `stats filesizes`, which is `--by commit --of files`.
+    """
+    from hudictl.reports.stats import SizeRow, size_rows
+
+    table = common.open()
+    with closing(engine_options.open(table)) as engine:
+        rows = size_rows(table, engine, by, of, small_file_limit)
+    show_list(common, given, "stats sizes", table, rows, SizeRow, "no data files")
+
+
+@stats.command()
+@list_options()
+@engine_options
+def skew(common: TableOptions, given: ListOptions, engine_options: EngineOptions) -> None:
+    """List how unequal the partitions are, the worst first: the largest slice against the median, and their shares.
+
+    Skew: how many times larger the largest one is than the median of all.
+    """
+    from hudictl.reports.stats import SizeRow, skew_rows
+
+    table = common.open()
+    with closing(engine_options.open(table)) as engine:
+        rows = skew_rows(table, engine, _SMALL)
+    show_list(common, given, "stats skew", table, rows, SizeRow, "no data files", hidden=_OF_SIZES)
