@@ -45,6 +45,7 @@ from hudictl.reports.stats import SizeRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
+from hudictl.reports.timeline_pairs import TimelinePair
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
 from hudictl.state.writers.failed_writes import PendingWrite
@@ -95,6 +96,7 @@ DOCUMENTS = (
     Document("table schema", RESULT, TableSchema),
     Document("table schema", ROWS, SchemaChange, "with `--history`", None),
     Document("timeline show", ROWS, TimelineRow),
+    Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`", "--with-metadata-table"),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
     Document("commit show", ROWS, CommitFile, "with `--by file`", "20261121030415374 --by file"),

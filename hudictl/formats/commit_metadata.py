@@ -9,6 +9,8 @@ from hudictl.errors import Unreadable
 from hudictl.formats import avro
 from hudictl.formats.json_values import parse_json
 
+CHECKPOINTS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
+"""Where Hudi Streamer keeps how far it has read its source: from table version 8 on, and before."""
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
 
@@ -31,11 +33,13 @@ class WriteStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:
-    """Statistics by partition path. ``operation`` is Hudi's enum name, ``UNKNOWN`` for an empty file."""
+    """Statistics by partition path. ``operation`` is Hudi's enum name, ``UNKNOWN`` for an empty file. ``checkpoint`` is
+    Hudi Streamer's."""
 
     operation: str = "UNKNOWN"
     stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)
     replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    checkpoint: str | None = None
 
     @property
     def records(self) -> int:
@@ -58,6 +62,13 @@ def decode(body: avro.Body, what: str) -> CommitMetadata:
     if not body:
         return CommitMetadata()
     return avro.decode(read_record(body, what), (RECORD, REPLACE_RECORD), what, _build)
+
+
+def checkpoint_of(fields: Mapping[str, Any]) -> tuple[str, str] | tuple[None, None]:
+    """The key and the value of the checkpoint in a commit's record, if it has one."""
+    more = fields.get("extraMetadata")
+    more = more if isinstance(more, Mapping) else {}
+    return next(((key, str(more[key])) for key in CHECKPOINTS if more.get(key)), (None, None))
 
 
 def decode_schema(body: avro.Body, what: str) -> str | None:
@@ -100,6 +111,7 @@ def _build(value: dict[str, Any]) -> CommitMetadata:
             for path, stats in (value.get("partitionToWriteStats") or {}).items()
         },
         {path: tuple(ids) for path, ids in (value.get("partitionToReplaceFileIds") or {}).items()},
+        checkpoint_of(value)[1],
     )
 
 

@@ -50,7 +50,7 @@ _BY_IMPORTANCE = {
     "RollbackRow": "time state target diagnosis problem | target_action files failed rollback_blocks partitions "
     "completed_utc duration_ms timeline requested_utc",
     "SavepointFile": "name partition bytes",
-    "SavepointRow": "instant state problem | comment created_utc user",
+    "SavepointRow": "instant state warning problem restorable | comment created_utc own_bytes bytes files missing user",
     "ServiceFile": "role partition file there | bytes instant",
     "SchemaChange": "time added removed changed problem | made_nullable made_required details_only completed_utc "
     "action timeline",
@@ -59,6 +59,7 @@ _BY_IMPORTANCE = {
     "min_bytes p10_bytes p90_bytes p95_bytes p99_bytes mean_bytes std_dev_bytes",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
     "log_ratio opened_by_compaction base_file",
+    "TimelinePair": "time action state metadata_action metadata_state | completed_utc metadata_completed_utc",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "
     "partitions completed_utc requested_utc",
 }

@@ -21,6 +21,7 @@ from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.orphans.find import OrphanRow
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 
 _BUILT_AGAIN = "The next Hudi write builds it again, as configured."
 _BY_HAND = "Create this index again yourself (CREATE INDEX)."
@@ -146,12 +147,20 @@ def restore_lines(plan: RestorePlan) -> list[str]:
         *_going_lines(plan),
         *_staying_lines(plan),
     ]
-    lines += catalog_lines(undo.catalog)
+    lines += [*catalog_lines(undo.catalog), *_checkpoint_lines(plan.checkpoint)]
     if plan.options.grace_s:
         grace = f"{plan.options.grace_s:g} s"
         lines.append(f"Files are deleted {grace} after readers see {plan.target}, so that running queries can finish.")
     lines.append(f"{lock_line(plan.lock)} {_STOPPED}")
     return lines
+
+
+def _checkpoint_lines(found: StreamerCheckpoint | None) -> list[str]:
+    if found is None:
+        return []
+    if found.then is None:
+        return [f"Hudi Streamer: no commit is left with a checkpoint (now: {found.now}). Set one for its next run."]
+    return [f"Hudi Streamer: its next run goes on from the checkpoint {found.then} (now: {found.now})."]
 
 
 def rollback_lines(plan: RollbackPlan) -> list[str]:

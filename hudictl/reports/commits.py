@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hudictl.errors import Refused, Unreadable
+from hudictl.formats.commit_metadata import checkpoint_of
 from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.reports.records import Fields, Recorded, records_of, the_one
 from hudictl.reports.timeline import TimelineFilter, instants_shown
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import at_one_time
-
-CHECKPOINTS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
-"""Where Hudi Streamer keeps how far it has read its source: from table version 8 on, and before."""
 
 
 @dataclass(frozen=True)
@@ -216,21 +214,10 @@ def _row(entry: Recorded) -> CommitRow:
     )
 
 
-def checkpoint_of(fields: Fields) -> tuple[str, str] | tuple[None, None]:
-    """The key and the value of the checkpoint in a commit's metadata."""
-    more = _more(fields)
-    return next(((key, str(more[key])) for key in CHECKPOINTS if more.get(key)), (None, None))
-
-
 def schema_of(entry: Recorded) -> str | None:
     """The table's schema that a completed write leaves, as Avro JSON; None where it says none."""
-    found = _more(entry.done or {}).get("schema")
-    return str(found) if found else None
-
-
-def _more(fields: Fields) -> Fields:
-    more = fields.get("extraMetadata")
-    return more if isinstance(more, Mapping) else {}
+    more = (entry.done or {}).get("extraMetadata")
+    return str(more["schema"]) if isinstance(more, Mapping) and more.get("schema") else None
 
 
 def _against_older(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterator[CommitRow]:

@@ -33,7 +33,7 @@ PLAN_KEYS = [
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table", "metadata_table_unread", "indexes_lost"),
     "hashing_metadata_removed",
-    *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog"),
+    *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog", "checkpoint"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [

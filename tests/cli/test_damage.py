@@ -60,11 +60,13 @@ def spoil(copy: Copy, suffix: str, damage: Damage) -> str:
 
 
 def reads_go_on(tell: Tell, copy: Copy) -> None:
-    """Commands that show never fail over a damaged file: they say so in its row."""
+    """Commands that show never end at a damaged file: its row says so, and behind the last row the exit code."""
     for command in READS:
-        for form in ((), ("-o", "json")):
-            said = tell(*command, "-t", copy.path, *form)
-            assert (said.code, said.err) == (0, ""), said
+        said = tell(*command, "-t", copy.path, "-o", "json")
+        problems = any(row.get("problem") for row in said.json.get("rows", ()))
+        assert (said.code, bool(said.err)) == (14 if problems else 0, problems), said
+        text = tell(*command, "-t", copy.path)
+        assert (text.code, bool(text.out)) == (said.code, True), text
 
 
 def refuses(tell: Tell, copy: Copy, code: int, named: str, *command: str) -> None:
@@ -100,7 +102,7 @@ def test_a_damaged_write(unpack: Unpack, tell: Tell, version: str, name: str, su
     target = savepoint(copy, copy.savepoints[-1] if copy.savepoints else copy.commits[-3])
     named = spoil(copy, suffix, damage)
     rows = tell("timeline", "show", "-t", copy.path, "-o", "json")
-    assert rows.code == 0, rows
+    assert rows.code == 14, rows
     assert [row["time"] for row in rows.json["rows"] if row["problem"]] == [named[:17]]
     reads_go_on(tell, copy)
     refuses(tell, copy, 14, named, "restore", target)

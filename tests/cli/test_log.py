@@ -186,7 +186,7 @@ def test_what_is_no_log(unpack: Unpack, tell: Tell, tmp_path: Path, monkeypatch:
         ("--partition", "p"),
     ):
         assert tell("log", "inspect", *arguments).code == 2
-    assert tell("timeline", "show", "-t", copy.path, "-o", "ndjson").code == 2
+    assert tell("table", "show", "-t", copy.path, "-o", "ndjson").code == 2
     # The environment's table does not count where PATHs are named.
     monkeypatch.setenv("HUDICTL_TABLE", str(tmp_path))
     assert tell("log", "inspect", logs_of(copy, "part-0")[0]).code == 0

@@ -15,7 +15,7 @@ def test_a_savepoint_that_the_next_clean_breaks(tell: Tell, unpack: Unpack) -> N
     assert f"can be restored now, but not after the next clean: {by} dropped 1 partition" in said.err
     assert f"`hudictl restore {saved}`" in alone(said.err)
     (row,) = tell("savepoint", "list", "-t", copy.path, "-o", "json").json["rows"]
-    assert "hoodie.clean.automatic=false" in row["problem"]
+    assert "hoodie.clean.automatic=false" in row["warning"]
     other = copy.commits[-3]
     done = tell("savepoint", "create", other, "-t", copy.path, "--yes")
     assert "Warning: " in done.out

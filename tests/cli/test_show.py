@@ -11,12 +11,15 @@ from typing import Any
 import pexpect
 import pytest
 
+from hudictl.cli.commands import timeline
 from hudictl.cli.main import hudictl
 from hudictl.errors import StorageFailed
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
+from hudictl.state.files.savepoints import find_savepoint
 from hudictl.storage.local import LocalStorage
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
@@ -73,7 +76,7 @@ def test_every_table_is_shown_and_left_as_it_was(unpack: Unpack, tell: Tell, ver
 def test_the_timeline_has_every_instant_once_in_order(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
     found = rows(tell, copy)
-    assert [row["time"] for row in found] == sorted(row["time"] for row in found)
+    assert [row["time"] for row in found] == sorted((row["time"] for row in found), reverse=True)
     services = {"compaction": "commit", "clustering": "replacecommit", "inflight": "commit"}
     on_disk = {(file[:17], services.get(file.split(".")[1], file.split(".")[1])) for file in copy.instants()}
     assert {(row["time"], services.get(row["action"], row["action"])) for row in found} == on_disk
@@ -83,7 +86,7 @@ def test_the_timeline_has_every_instant_once_in_order(unpack: Unpack, tell: Tell
 
 def test_an_instant_tells_what_it_did(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "mor_part")
-    first = rows(tell, copy, "--timezone", "UTC")[0]
+    first = rows(tell, copy, "--timezone", "UTC")[-1]
     time = copy.commits[0]
     end = copy.file(time, "deltacommit").name[18:35]
     assert first["time"] == time
@@ -116,24 +119,28 @@ def test_filters(unpack: Unpack, tell: Tell) -> None:
     assert rows(tell, copy, *(part for action in actions for part in ("--action", action))) == everything
     for state in ("requested", "inflight", "completed"):
         assert rows(tell, copy, "--state", state) == [row for row in everything if row["state"].lower() == state]
-    assert rows(tell, copy, "--desc") == everything[::-1]
-    assert rows(tell, copy, "--limit", "2") == everything[-2:]
-    assert rows(tell, copy, "--limit", "1", "--desc") == everything[-1:]
+    assert rows(tell, copy, "--asc") == everything[::-1]
+    assert rows(tell, copy, "--limit", "2") == everything[:2]
+    assert rows(tell, copy, "--limit", "1", "--asc") == everything[-1:]
+    assert (
+        rows(tell, copy, "--limit", "1", "--where", "state=REQUESTED")
+        == [row for row in everything if row["state"] == "REQUESTED"][:1]
+    )
     assert rows(tell, copy, "--limit", "0") == []
 
 
 def test_since_and_until_include_both_ends(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
-    everything = times(tell, copy)
-    assert times(tell, copy, "--since", everything[2]) == everything[2:]
-    assert times(tell, copy, "--until", everything[2]) == everything[:3]
-    assert times(tell, copy, "--since", everything[1], "--until", everything[1]) == [everything[1]]
+    everything = times(tell, copy, "--asc")
+    assert times(tell, copy, "--asc", "--since", everything[2]) == everything[2:]
+    assert times(tell, copy, "--asc", "--until", everything[2]) == everything[:3]
+    assert times(tell, copy, "--asc", "--since", everything[1], "--until", everything[1]) == [everything[1]]
     day = everything[0][:8]
-    assert times(tell, copy, "--since", f"{day[:4]}-{day[4:6]}-{day[6:]}") == everything
-    assert times(tell, copy, "--until", day) == everything
-    assert times(tell, copy, "--until", "20251231") == []
+    assert times(tell, copy, "--asc", "--since", f"{day[:4]}-{day[4:6]}-{day[6:]}") == everything
+    assert times(tell, copy, "--asc", "--until", day) == everything
+    assert times(tell, copy, "--asc", "--until", "20251231") == []
     minute = f"{day[:4]}-{day[4:6]}-{day[6:]}T{everything[2][8:10]}:{everything[2][10:12]}"
-    assert everything[2] in times(tell, copy, "--since", minute, "--until", minute)
+    assert everything[2] in times(tell, copy, "--asc", "--since", minute, "--until", minute)
 
 
 @pytest.mark.parametrize(
@@ -357,8 +364,8 @@ def test_a_savepoint_whose_creation_was_interrupted_protects_nothing(unpack: Unp
     copy.write(f"{copy.commits[0]}.savepoint.inflight")
     (row,) = tell("savepoint", "list", "-t", copy.path, "-o", "json").json["rows"]
     assert row["state"] == "INFLIGHT"
-    assert "interrupted" in row["problem"]
-    assert os.linesep not in row["problem"]
+    assert "interrupted" in row["warning"]
+    assert os.linesep not in row["warning"]
 
 
 def test_a_savepoint_that_the_store_does_not_give_is_no_row(
@@ -385,3 +392,37 @@ def test_locks_are_shown(unpack: Unpack, tell: Tell, body: str) -> None:
     found = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
     assert [lock["path"] for lock in found["locks"]] == [".hoodie/lock"]
     assert ".hoodie/lock" in found["verdict"]
+
+
+def test_the_timeline_is_watched_until_ctrl_c(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        copy.write("20261121040000000.commit.requested")
+        if len(waits) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(timeline.time, "sleep", sleep)
+    said = tell("timeline", "show", "--watch", "0.5", "--limit", "1", "-t", copy.path)
+    assert (said.code, waits) == (0, [0.5, 0.5])
+    assert [line.split()[0] for line in said.out.splitlines() if line[:1].isdigit()] == [
+        copy.commits[-1],
+        "20261121040000000",
+    ]
+    assert tell("timeline", "show", "--watch", "1", "-o", "json", "-t", copy.path).code == 2
+
+
+def test_savepoints_that_cannot_be_restored_are_named(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    asked = ("savepoint", "list", "--verify", "--engine", "local", "-t", copy.path)
+    assert {row["restorable"] for row in tell(*asked, "-o", "json").json["rows"]} == {True}
+    files = find_savepoint(copy.table, load_timeline(copy.table), copy.savepoints[0]).files
+    partition, names = next(iter(files.items()))
+    (copy.path / partition / names[0]).unlink()
+    said = tell(*asked, "-o", "json")
+    assert said.code == 3
+    assert copy.savepoints[0] in said.err
+    assert [row["restorable"] for row in said.json["rows"]] == [True, False]
+    assert names[0] in said.json["rows"][1]["warning"]

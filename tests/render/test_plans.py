@@ -16,6 +16,7 @@ from hudictl.state.files.needed import Case
 from hudictl.state.files.partition import View
 from hudictl.state.metadata.treatment import NO_METADATA_TABLE
 from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.files.hashing import HashingFile
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import Committed, StoredFile
@@ -81,6 +82,7 @@ def made(**changes: object) -> RestorePlan:
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
         "protecting_savepoint": True,
+        "checkpoint": StreamerCheckpoint("topic,0:9", "topic,0:5"),
         "needed": {"p=1": Needed(1, 1024, b"")},
         "names": {},
         "timeline": frozenset({"b", "a"}),
@@ -106,6 +108,7 @@ def test_json_holds_the_whole_plan() -> None:
     assert path == ".hoodie/.bucket_index/consistent_hashing_metadata/a/20260102000000000.hashing_meta"
     assert view["nothing_to_do"] is False
     assert view["indexes_lost"] == ["record_index"]
+    assert view["checkpoint"] == {"now": "topic,0:9", "then": "topic,0:5"}
     metadata = view["metadata_table"]
     assert (metadata["fate"], metadata["reason"]) == ("deleted", "not readable")
     assert [(row["partition"], row["fate"]) for row in metadata["partitions"]] == [
@@ -153,6 +156,9 @@ def test_what_has_become_of_the_metadata_table_is_said_at_the_end() -> None:
 
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
     said = "\n".join(restore_lines(made()))
+    assert "its next run goes on from the checkpoint topic,0:5 (now: topic,0:9)" in said
+    nothing_left = restore_lines(made(checkpoint=StreamerCheckpoint("topic,0:9", None)))
+    assert any("no commit is left with a checkpoint" in line for line in nothing_left)
     for word in (
         *("newest first: 2 (42 records written)", "delete: 1 (2.0 KiB)", "that are kept: 1", "record_index"),
         *(
@@ -193,6 +199,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         hashing=(),
         pending_writes_that_stay=(),
         newer_compactions_that_stay=(),
+        checkpoint=None,
         options=RestoreOptions(),
         restores_superseded=(),
         pending_restores=(),
@@ -201,6 +208,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         protecting_savepoint=False,
     )
     said = "\n".join(restore_lines(quiet))
+    assert "Streamer" not in said
     for word in (
         "rollback block",
         "metadata table",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Refused, Unreadable
+from hudictl.formats.commit_metadata import CHECKPOINTS
 from hudictl.reports.commits import (
-    CHECKPOINTS,
     CommitRow,
     checkpoint_rows,
     commit_differences,

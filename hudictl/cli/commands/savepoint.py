@@ -1,11 +1,14 @@
 """``hudictl savepoint``."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.change import LOOKING, Change, Question, run_change, session
 from hudictl.cli.complete import COMMITS, instants
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -20,11 +23,12 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Findings, UsageError
-from hudictl.phrases import command_of
+from hudictl.phrases import command_of, first_few
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
     from hudictl.render.text import Console
+    from hudictl.reports.savepoints import SavepointRow
 
 
 @click.group(cls=StrictGroup)
@@ -107,13 +111,58 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
 
 
 @savepoint.command("list")
-@table_options
-def list_(common: TableOptions) -> None:
-    """List the savepoints, oldest first."""
-    from hudictl.reports.savepoints import SavepointRow, savepoint_rows
+@click.option("--bytes", "count_bytes", is_flag=True, help="Also list the data files: how many bytes each holds.")
+@click.option("--verify", is_flag=True, help="Also check whether each can be restored now. If one cannot: exit code 3.")
+@list_options()
+@engine_options
+def list_(
+    common: TableOptions, engine_options: EngineOptions, given: ListOptions, count_bytes: bool, verify: bool
+) -> None:
+    """List the savepoints, newest first.
+
+    In hudi-cli: `savepoints show`; in SQL: `show_savepoints`.
+    """
+    from hudictl.reports.savepoints import SavepointRow, savepoint_rows, with_bytes
 
     table = common.open()
-    show_rows(common, "savepoint list", table.uri, savepoint_rows(table), SavepointRow, "no savepoints")
+    rows = savepoint_rows(table)
+    if count_bytes:
+        engine = engine_options.open(table)
+        try:
+            rows = with_bytes(table, rows, engine)
+        finally:
+            engine.close()
+    if verify:
+        rows = _verified(common, engine_options, rows)
+    shown = rows[::-1] if given.order == "asc" and given.sort is None else rows
+    show_list(common, given, "savepoint list", table, shown, SavepointRow, "no savepoints", by_time=True)
+    lost = [row.instant for row in rows if row.restorable is False]
+    if lost:
+        raise Findings(
+            f"{len(lost)} of {len(rows)} savepoints cannot be restored now: {first_few(lost, rest=' and {:,} more')}",
+            hint="the rows say why",
+            instants=lost,
+        )
+
+
+def _verified(
+    common: TableOptions, engine_options: EngineOptions, rows: "Sequence[SavepointRow]"
+) -> "list[SavepointRow]":
+    from hudictl.ops.restore.plan import RestoreOptions
+    from hudictl.ops.savepoint.verify import verify_savepoint
+
+    with session(common, LOOKING, engine_options) as opened:
+        found = {
+            row.instant: verify_savepoint(opened, row.instant, RestoreOptions(delete_later_savepoints=True))
+            for row in rows
+            if row.state == "COMPLETED"
+        }
+    return [
+        replace(row, restorable=one.restorable, warning=one.reason or one.threat or row.warning)
+        if (one := found.get(row.instant))
+        else row
+        for row in rows
+    ]
 
 
 @savepoint.command()

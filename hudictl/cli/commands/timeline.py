@@ -1,18 +1,25 @@
 """``hudictl timeline``."""
 
+import time
+from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.complete import instants
-from hudictl.cli.lists import time_of
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import show_rows, text_output
+from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
-from hudictl.errors import Unreadable
+from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
+
+if TYPE_CHECKING:
+    from hudictl.reports.timeline import TimelineFilter
+    from hudictl.table.table import Table
 
 
 @click.group(cls=StrictGroup)
@@ -36,41 +43,66 @@ def timeline() -> None:
     type=click.Choice(["requested", "inflight", "completed"]),
     help="Show this state only. Repeatable.",
 )
+@click.option("--with-metadata-table", is_flag=True, help="Show the metadata table's instants beside the table's own.")
 @click.option(
-    "--since", metavar="TIME", help="Show instants from this time on: 20261121, 2026-11-21T03:00, or an age (2h)."
+    "--watch", type=click.FloatRange(min=0.2), metavar="SECONDS", help="Show it again every SECONDS, until Ctrl-C."
 )
-@click.option("--until", metavar="TIME", help="Show instants up to this time (included): a time, a date or an age.")
-@click.option("--limit", type=click.IntRange(min=0), help="Show the newest N instants.")
-@click.option("--desc", is_flag=True, help="Show the newest instant first.")
-@click.option("--archived", is_flag=True, help="Include archived instants.")
-@table_options
+@list_options(by_time=True)
 def show(
     common: TableOptions,
+    given: ListOptions,
     actions: tuple[str, ...],
     states: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    limit: int | None,
-    desc: bool,
-    archived: bool,
+    with_metadata_table: bool,
+    watch: float | None,
 ) -> None:
-    """Show the active timeline, oldest instant first.
+    """Show the active timeline, newest instant first.
 
     With --archived, archived instants are included. The column `timeline` then shows active, archived, or both
-    (archiving was interrupted). In hudi-cli: `commits show --includeArchivedTimeline`.
-    """
-    from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
+    (archiving was interrupted).
 
+    In hudi-cli: `timeline show active`, `timeline show incomplete`, `commits show --includeArchivedTimeline`; in SQL:
+    `show_timeline`.
+    """
+    if watch is not None and common.output != "text":
+        raise UsageError("--watch goes with --output text")
     table = common.open()
-    wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
-    wanted = replace(wanted, since=time_of(table, since, "--since")) if since else wanted
-    wanted = replace(wanted, until=time_of(table, until, "--until")) if until else wanted
-    rows = timeline_rows(table, wanted)
-    if not common.json:
+
+    def once() -> None:
+        wanted = replace(given.instants(table), actions=actions, states=states)
+        if with_metadata_table:
+            _show_both(common, given, table, wanted)
+        else:
+            _show(common, given, table, wanted)
+
+    if watch is None:
+        once()
+        return
+    with suppress(KeyboardInterrupt):
+        while True:
+            click.clear()
+            once()
+            time.sleep(watch)
+
+
+def _show(common: TableOptions, given: ListOptions, table: "Table", wanted: "TimelineFilter") -> None:
+    from hudictl.reports.timeline import TimelineRow, timeline_rows
+
+    # Then no others are read.
+    first = wanted.descending and not given.where and given.sort is None
+    rows = timeline_rows(table, replace(wanted, limit=given.limit if first else None))
+    if common.output == "text":
         # One column for eyes: only writes have an operation, and only other actions a detail.
         rows = [replace(row, operation=row.detail) if row.detail and not row.operation else row for row in rows]
-    hidden = ("target", "detail") if archived else ("timeline", "target", "detail")
-    show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
+    hidden = ("target", "detail") if given.archived else ("timeline", "target", "detail")
+    show_list(common, given, "timeline show", table, rows, TimelineRow, "no instants", by_time=True, hidden=hidden)
+
+
+def _show_both(common: TableOptions, given: ListOptions, table: "Table", wanted: "TimelineFilter") -> None:
+    from hudictl.reports.timeline_pairs import TimelinePair, timeline_pairs
+
+    rows = timeline_pairs(table, wanted)
+    show_list(common, given, "timeline show", table, rows, TimelinePair, "no instants", by_time=True)
 
 
 @timeline.command()

@@ -10,6 +10,7 @@ from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import KEEP, Undo
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
@@ -96,6 +97,7 @@ class RestorePlan:
     - ``rollbacks_removed``: rollback instants; ``rollbacks_discarded``: pending rollbacks of kept instants.
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
     - ``overlaps``: the instants on which the two rules differ.
+    - ``checkpoint``: Hudi Streamer's, if it changes.
     - ``names``: the required files by partition, for the protecting savepoint; empty without one.
     - ``fingerprint``: see ``ops.fingerprint``.
     """
@@ -108,7 +110,7 @@ class RestorePlan:
         *("undo.rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
         *("rollbacks_removed", "rollbacks_discarded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
         *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
-        *("pending_writes_that_stay", "newer_compactions_that_stay", "undo.catalog"),
+        *("pending_writes_that_stay", "newer_compactions_that_stay", "undo.catalog", "checkpoint"),
         *("undo.files_needed", "undo.bytes_needed", "undo.timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -133,6 +135,7 @@ class RestorePlan:
     rollbacks_discarded: tuple[str, ...]
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
+    checkpoint: StreamerCheckpoint | None
     names: Mapping[str, tuple[str, ...]]
     lock: LockConfig
 

@@ -31,6 +31,7 @@ from hudictl.state.metadata.treatment import metadata_fate, unchanged
 from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.timeline.ahead import is_ahead
+from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.writable import writable_table
 from hudictl.table.metadata.listing import read_known
@@ -106,6 +107,7 @@ def _made(session: Session, facts: Facts, scope: Scope, undo: Undo, *, discarded
         rollbacks_discarded=discarded,
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
+        checkpoint=checkpoint_after(facts, scope.removed),
         names=needed_names(facts, undo.case) if protects else JoinedNames({}),
         lock=session.lock,
     )

@@ -40,10 +40,10 @@ def test_it_is_said_wherever_the_savepoint_is_looked_at(unpack: Unpack, version:
     assert f"{by} dropped 1 partition with files of the savepoint ('part-0')" in found.meaning
     assert [way.command for way in found.remedy] == [f"hudictl restore {saved}", f"hudictl savepoint delete {saved}"]
     (row,) = [entry for entry in savepoint_rows(copy.table) if entry.instant == saved]
-    assert row.problem is not None
-    assert "hoodie.clean.automatic=false" in row.problem
+    assert row.warning is not None
+    assert "hoodie.clean.automatic=false" in row.warning
     result = verify_savepoint(session(copy.table), saved, RestoreOptions())
-    assert (result.restorable, result.threat) == (True, row.problem)
+    assert (result.restorable, result.threat) == (True, row.warning)
 
 
 @VERSIONS
@@ -108,7 +108,7 @@ def test_a_damaged_savepoint_does_not_end_the_list(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     replaced(copy, "part-0", groups(copy, "part-0"))
     copy.file(copy.savepoints[0], "savepoint").write_bytes(b"damaged")
-    first, second = savepoint_rows(copy.table)
-    assert first.problem is not None
-    assert second.problem is not None
-    assert "hoodie.clean.automatic=false" in second.problem
+    whole, damaged = savepoint_rows(copy.table)
+    assert (whole.problem, damaged.warning) == (None, None)
+    assert damaged.problem is not None
+    assert "hoodie.clean.automatic=false" in str(whole.warning)
