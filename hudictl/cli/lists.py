@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hudictl.reports.timeline import TimelineFilter
     from hudictl.table.table import Table
 
+Row = TypeVar("Row")
 LIST_OUTPUTS = (*OUTPUTS, "ndjson", "csv", "markdown")
 
 
@@ -34,6 +35,15 @@ class ListOptions:
     since: str | None = None
     until: str | None = None
     archived: bool = False
+
+    def ordered(self, rows: "Sequence[Row]") -> "Sequence[Row]":
+        """Rows by time that are all there, newest first, in the order that was asked for."""
+        return rows[::-1] if self.order == "asc" and self.sort is None else rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are shown, with all columns."""
+        return not self.where and self.limit is None and self.columns is None
 
     def instants(self, table: "Table") -> "TimelineFilter":
         """The instants whose rows are made, in the order in which they are shown where nothing else sorts them."""

@@ -136,11 +136,6 @@ def required_table(command: Command) -> Command:
     return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, required=True)(command)
 
 
-def table_options_of_group(command: Command) -> Command:
-    """The same for a group that is a command, too: its subcommands name the table themselves."""
-    return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, default="")(common_options(command))
-
-
 def optional_table_options(command: Command) -> Command:
     """The same where a saved plan names the table: the environment's does not count then."""
     help = "Base path of the table, if it differs from the one in the plan; or its profile's name."

@@ -42,8 +42,8 @@ class CommandWithMore(StrictGroup):
     allow_interspersed_args = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["invoke_without_command"] = True
         super().__init__(*args, **kwargs)
-        self.invoke_without_command = True
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return click.Command.collect_usage_pieces(self, ctx)

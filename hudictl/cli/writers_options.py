@@ -54,15 +54,15 @@ def lock_options(command: Command) -> Command:
     def wrapped(
         common: TableOptions,
         kept: dict[str, str],
-        given: dict[str, str],
+        asked: dict[str, str],
         lock_timeout: int | None,
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
         from hudictl.table.locks.config import Locking
 
-        locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)
-        source = "" if no_lock else lock_source(common.profile, kept, given)
+        locking = Locking(_environments_settings() | kept | asked, lock_timeout, no_lock)
+        source = "" if no_lock else lock_source(common.profile, kept, asked)
         return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -75,10 +75,10 @@ def settings_options(command: Command) -> Command:
     @heartbeat_values
     @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds without a setting.")
     @functools.wraps(command)
-    def wrapped(kept: dict[str, str], given: dict[str, str], assume_defaults: bool, **kwargs: Any) -> Any:
+    def wrapped(kept: dict[str, str], asked: dict[str, str], assume_defaults: bool, **kwargs: Any) -> Any:
         from hudictl.table.settings import Settings
 
-        return command(settings=Settings(kept | given, assume_defaults), **kwargs)
+        return command(settings=Settings(kept | asked, assume_defaults), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -89,7 +89,7 @@ def heartbeat_options(command: Command) -> Command:
     @_writers_settings("such as hoodie.client.heartbeat.interval_in_ms (only heartbeat settings are used). Repeatable.")
     @heartbeat_values
     @functools.wraps(command)
-    def wrapped(kept: dict[str, str], given: dict[str, str], **kwargs: Any) -> Any:
+    def wrapped(kept: dict[str, str], asked: dict[str, str], **kwargs: Any) -> Any:
         return command(**kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -134,7 +134,7 @@ def single_operator_option(command: Command) -> Command:
 
 
 def _writers_settings(help: str) -> Callable[[Command], Command]:
-    """Adds --hoodie-conf and --props. The command gets what they and --interval and --misses give as ``given``: single
+    """Adds --hoodie-conf and --props. The command gets what they and --interval and --misses give as ``asked``: single
     values win over the file, and options over both; the profile's settings as ``kept``; and the heartbeat rule of both
     in ``common``."""
 
@@ -160,13 +160,13 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
             from hudictl.table.beat_rule import INTERVAL, MISSES, heartbeat_rule
             from hudictl.table.config_file import read_settings
 
-            given = read_settings(props, common.storage_options) if props else {}
-            given |= pairs_of(hoodie_conf, HOODIE_CONF)
-            given |= {key: str(value) for key, value in ((INTERVAL, interval), (MISSES, misses)) if value is not None}
+            asked = read_settings(props, common.storage_options) if props else {}
+            asked |= pairs_of(hoodie_conf, HOODIE_CONF)
+            asked |= {key: str(value) for key, value in ((INTERVAL, interval), (MISSES, misses)) if value is not None}
             kept = writers_settings_of(common.profile, common.storage_options)
-            said = INTERVAL in given or MISSES in given
-            common = replace(common, rule=heartbeat_rule(kept | given), rule_said=said)
-            return command(common=common, kept=kept, given=given, **kwargs)
+            said = INTERVAL in asked or MISSES in asked
+            common = replace(common, rule=heartbeat_rule(kept | asked), rule_said=said)
+            return command(common=common, kept=kept, asked=asked, **kwargs)
 
         return wrapped  # type: ignore[return-value]
 

@@ -23,7 +23,8 @@ _BY_IMPORTANCE = {
     "FileEvent": "time event file problem | action state operation bytes records target completed_utc partition begins "
     "timeline",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms assumed",
-    "HistoryRow": "instant operation outcome | target exit_code message started_at attempts user ended_at host command",
+    "HistoryRow": "instant operation outcome problem | target exit_code message started_at attempts user ended_at host "
+    "command",
     "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "IndexDifference": "index difference key file | partition in_index in_data",

@@ -28,6 +28,7 @@ class HistoryRow:
     outcome: str
     command: str
     message: str
+    problem: str | None = None
 
 
 def history_rows(table: Table) -> list[HistoryRow]:
@@ -45,7 +46,7 @@ def history_rows(table: Table) -> list[HistoryRow]:
     return [
         _row(entry, _outcome(entry, operations, completed))
         if isinstance(entry, Operation)
-        else HistoryRow(instant, "", "", "", "", "", None, 0, None, "", "", entry.message)
+        else HistoryRow(instant, "", "", "", "", "", None, 0, None, "", "", "", entry.message)
         for instant, entry in found.items()
     ]
 

@@ -30,7 +30,7 @@ def test_list(unpack: Unpack, tell: Tell) -> None:
     assert list(rows[0]) == ["path", "bytes", "modified_utc", "instant", "visible", "certainty", "why"]
     assert rows[0]["modified_utc"] == "2023-11-14T22:13:20.000+00:00"
     assert len(tell("orphans", "list", "-t", copy.path, *LOCAL, "-o", "json", "--limit", "1").json["rows"]) == 1
-    assert tell("orphans", "list", "-t", copy.path, *LOCAL, "--limit", "0").code == 2
+    assert tell("orphans", "list", "-t", copy.path, *LOCAL, "--limit", "-1").code == 2
 
 
 def test_none(unpack: Unpack, tell: Tell) -> None:

@@ -8,6 +8,7 @@ import click
 from hudictl.cli.change import session
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.keeping import Keeping, keeping_options
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -49,10 +50,10 @@ def failed_writes() -> None:
 
 @failed_writes.command("list")
 @idle_option
-@table_options
+@list_options()
 @heartbeat_options
-def list_(common: TableOptions, idle_ms: int) -> None:
-    """List the pending writes, oldest first, with a verdict: running, failed or unknown.
+def list_(common: TableOptions, given: ListOptions, idle_ms: int) -> None:
+    """List the pending writes, newest first, with a verdict: running, failed or unknown.
 
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
     eager clean-up of failed writes (Hudi's default for a single writer).
@@ -66,14 +67,25 @@ def list_(common: TableOptions, idle_ms: int) -> None:
     table = common.open()
     clock = try_clock(table.storage)
     complete = to_copy().all_of
-    rows = complete(pending_writes(table, idle_ms, clock))
-    reasons = [] if common.json else [_in_words(row) for row in rows]
+    rows = given.ordered(complete(pending_writes(table, idle_ms, clock))[::-1])
+    reasons = [_in_words(row) for row in rows] if common.output == "text" and given.whole else []
     services = [
         f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
         for entry in complete(find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms))
     ]
-    notes = [*reasons, *services, clock_sentence(clock)]
-    show_rows(common, "failed-writes list", table.uri, rows, PendingWrite, "no pending writes", _HIDDEN, notes)
+    notes = (*reasons, *services, clock_sentence(clock))
+    show_list(
+        common,
+        given,
+        "failed-writes list",
+        table,
+        rows,
+        PendingWrite,
+        "no pending writes",
+        by_time=True,
+        hidden=_HIDDEN,
+        notes=notes,
+    )
 
 
 @failed_writes.command()

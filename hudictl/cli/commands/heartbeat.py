@@ -6,8 +6,8 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants_in
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
-from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.formats.layouts import HEARTBEATS
@@ -25,10 +25,10 @@ def heartbeat() -> None:
 
 
 @heartbeat.command("list")
-@table_options
+@list_options()
 @heartbeat_options
-def list_(common: TableOptions) -> None:
-    """List the heartbeats by instant: live, expired, or stale (its instant is completed or removed).
+def list_(common: TableOptions, given: ListOptions) -> None:
+    """List the heartbeats, the newest instant first: live, expired, or stale (its instant is completed or removed).
 
     The age of a heartbeat is measured with the storage's clock (the time of a temporary file). Only writers with lazy
     clean-up of failed writes have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and
@@ -40,11 +40,9 @@ def list_(common: TableOptions) -> None:
 
     table = common.open()
     clock = try_clock(table.storage)
-    rows = heartbeat_rows(table, clock)
-    notes = [clock_sentence(clock)]
-    if table.heartbeat_rule.assumed:
-        notes.append(ASSUMED_SENTENCE)
-    show_rows(common, "heartbeat list", table.uri, rows, HeartbeatRow, "no heartbeats", notes=notes)
+    rows = given.ordered(heartbeat_rows(table, clock)[::-1])
+    notes = (clock_sentence(clock), *((ASSUMED_SENTENCE,) if table.heartbeat_rule.assumed else ()))
+    show_list(common, given, "heartbeat list", table, rows, HeartbeatRow, "no heartbeats", by_time=True, notes=notes)
 
 
 @heartbeat.command()

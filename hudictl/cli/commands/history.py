@@ -5,27 +5,23 @@ from dataclasses import asdict
 import click
 
 from hudictl.cli.complete import instants_in
-from hudictl.cli.options import TableOptions, table_options, table_options_of_group
-from hudictl.cli.show import show_rows, text_output
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import TableOptions, table_options
+from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
-from hudictl.cli.tree import StrictGroup
-from hudictl.errors import UsageError
+from hudictl.cli.tree import CommandWithMore
 from hudictl.formats.layouts import OPERATIONS
 
 
-@click.group(cls=StrictGroup, invoke_without_command=True)
-@table_options_of_group
-@click.pass_context
-def history(context: click.Context, common: TableOptions) -> None:
-    """List the operations of hudictl on the table, oldest first: user, time and result."""
-    if context.invoked_subcommand is not None:
-        return
-    if not common.uri:
-        raise UsageError("Missing option '-t' / '--table'.", hint="see `hudictl history --help`")
+@click.group(cls=CommandWithMore)
+@list_options()
+def history(common: TableOptions, given: ListOptions) -> None:
+    """List the operations of hudictl on the table, newest first: user, time and result."""
     from hudictl.reports.history import HistoryRow, history_rows
 
     table = common.open()
-    show_rows(common, "history", table.uri, history_rows(table), HistoryRow, "hudictl has changed nothing here")
+    rows = given.ordered(history_rows(table)[::-1])
+    show_list(common, given, "history", table, rows, HistoryRow, "hudictl has changed nothing here", by_time=True)
 
 
 @history.command()

@@ -6,8 +6,8 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants_in
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
-from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 from hudictl.formats.layouts import MARKERS
@@ -25,8 +25,8 @@ def marker() -> None:
 
 @marker.command("list")
 @click.argument("instant", required=False, shell_complete=instants_in(MARKERS))
-@table_options
-def list_(common: TableOptions, instant: str | None) -> None:
+@list_options()
+def list_(common: TableOptions, given: ListOptions, instant: str | None) -> None:
     """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
     from hudictl.reports.markers import MarkerRow, marker_rows
     from hudictl.state.writers.markers import MarkerFolderRow, marker_folder_rows
@@ -34,13 +34,12 @@ def list_(common: TableOptions, instant: str | None) -> None:
 
     table = common.open()
     if instant is None:
-        rows = marker_folder_rows(table)
-        show_rows(common, "marker list", table.uri, rows, MarkerFolderRow, "no markers")
+        show_list(common, given, "marker list", table, marker_folder_rows(table), MarkerFolderRow, "no markers")
         return
     folder = read_markers(table, instant) if instant in marker_folders(table) else None
     found = marker_rows(table, folder) if folder else []
-    notes = [f"the list may be incomplete: {folder.partial}"] if folder and folder.partial else []
-    show_rows(common, "marker list", table.uri, found, MarkerRow, f"no markers of {instant}", notes=notes)
+    notes = (f"the list may be incomplete: {folder.partial}",) if folder and folder.partial else ()
+    show_list(common, given, "marker list", table, found, MarkerRow, f"no markers of {instant}", notes=notes)
 
 
 @marker.command()

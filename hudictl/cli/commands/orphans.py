@@ -7,6 +7,7 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
+from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
     PATH,
     ChangeOptions,
@@ -17,7 +18,6 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.progress import shown
-from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 
@@ -31,10 +31,9 @@ def orphans() -> None:
 
 
 @orphans.command("list")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N files.")
-@table_options
+@list_options()
 @engine_options
-def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None) -> None:
+def list_(common: TableOptions, engine_options: EngineOptions, given: ListOptions) -> None:
     """List orphans by path, each with the reason and the certainty: sure, or unknown.
 
     Files of pending writes are not orphans: see `hudictl failed-writes list`.
@@ -49,7 +48,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
             found = find_orphans(read_facts(table, engine, read_signs(table), progress.note), engine)
         finally:
             engine.close()
-    show_rows(common, "orphans list", table.uri, [entry.row for entry in found[:limit]], OrphanRow, "no orphans")
+    show_list(common, given, "orphans list", table, [entry.row for entry in found], OrphanRow, "no orphans")
 
 
 @orphans.command()

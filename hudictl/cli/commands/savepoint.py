@@ -134,8 +134,7 @@ def list_(
             engine.close()
     if verify:
         rows = _verified(common, engine_options, rows)
-    shown = rows[::-1] if given.order == "asc" and given.sort is None else rows
-    show_list(common, given, "savepoint list", table, shown, SavepointRow, "no savepoints", by_time=True)
+    show_list(common, given, "savepoint list", table, given.ordered(rows), SavepointRow, "no savepoints", by_time=True)
     lost = [row.instant for row in rows if row.restorable is False]
     if lost:
         raise Findings(
