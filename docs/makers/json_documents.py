@@ -21,7 +21,14 @@ from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
-from hudictl.reports.commits import CheckpointRow, CommitDifference, CommitFile, CommitPartition, CommitRow
+from hudictl.reports.commits import (
+    AmplificationRow,
+    CheckpointRow,
+    CommitDifference,
+    CommitFile,
+    CommitPartition,
+    CommitRow,
+)
 from hudictl.reports.doctor.checkup import Checkup
 from hudictl.reports.file_history import FileEvent
 from hudictl.reports.health.finding import Finding, Skipped
@@ -37,6 +44,7 @@ from hudictl.reports.markers import MarkerRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.partitions import PartitionRow
+from hudictl.reports.phases import PhaseRow
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.schemas import SchemaChange, TableSchema
 from hudictl.reports.service_files import ServiceFile
@@ -116,6 +124,8 @@ DOCUMENTS = (
     Document("partition list", ROWS, PartitionRow),
     Document("stats sizes", ROWS, SizeRow),
     Document("stats skew", ROWS, SizeRow),
+    Document("stats amplification", ROWS, AmplificationRow),
+    Document("stats phases", ROWS, PhaseRow),
     Document("commit diff", ROWS, CommitDifference, line="/lake/trips"),
     Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
     Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),

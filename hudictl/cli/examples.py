@@ -77,6 +77,8 @@ EXAMPLES = {
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
     "savepoint list": ("savepoint list", "savepoint list --bytes -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),
+    "stats amplification": ("stats amplification --since 7d",),
+    "stats phases": ("stats phases --limit 10", "stats phases --where 'to_completed_ms>60000'"),
     "stats sizes": ("stats sizes", "stats sizes --by commit --of files"),
     "stats skew": ("stats skew --limit 10",),
     "table properties": ("table properties", "table properties --all --where name~timeline"),

@@ -1,6 +1,7 @@
 """Which columns of each table matter: the last ones to be left out on a narrow terminal."""
 
 _BY_IMPORTANCE = {
+    "AmplificationRow": "time write_amplification problem | records updated",
     "BlockLine": "index block_type instant fate | records target bytes offset header",
     "CheckpointRow": "time checkpoint problem | completed_utc action key timeline",
     "Checkup": "outcome check text | advice",
@@ -42,6 +43,7 @@ _BY_IMPORTANCE = {
     "metafile base_files logs last_write_utc",
     "PartitionStats": "partition state commits_back back_limit | logs log_bytes delta_commits_since last_compaction "
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
+    "PhaseRow": "time action state duration_ms | to_inflight_ms to_completed_ms metadata_ms completed_utc timeline",
     "ProfileRow": "profile uri | engine lock_provider references file",
     "PropertyRow": "name value | meaning default set",
     "RecordRow": "index fate record_key record | instant block_type",

@@ -41,6 +41,17 @@ class CommitRow:
 
 
 @dataclass(frozen=True)
+class AmplificationRow:
+    """A completed write, and last their total. ``write_amplification`` is records written for each that was updated."""
+
+    time: str
+    records: int
+    updated: int
+    write_amplification: float | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
 class CommitPartition:
     """What a commit did to a partition."""
 
@@ -107,6 +118,17 @@ def commit_rows(table: Table, wanted: TimelineFilter) -> Iterator[CommitRow]:
     """The completed writes. Raises Unreadable: see ``records_of``."""
     rows = ((_row(entry), schema_of(entry)) for entry in records_of(table, _completed(wanted)))
     return _against_older(rows) if wanted.descending else _against_older_first(rows)
+
+
+def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[AmplificationRow]:
+    """The completed writes and their total; nothing if there are none. Raises Unreadable: see ``records_of``."""
+    total: tuple[int, int] | None = None
+    for row in commit_rows(table, wanted):
+        records, updated = total or (0, 0)
+        total = records + row.records, updated + row.updated
+        yield AmplificationRow(row.time, row.records, row.updated, row.write_amplification, row.problem)
+    if total is not None:
+        yield AmplificationRow("total", *total, _amplification(*total), None)
 
 
 def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:
@@ -207,11 +229,15 @@ def _row(entry: Recorded) -> CommitRow:
         entry.duration_ms,
         partitions=len(written),
         **sums,
-        write_amplification=round(sums["records"] / sums["updated"], 2) if sums["updated"] else None,
+        write_amplification=_amplification(sums["records"], sums["updated"]),
         checkpoint=checkpoint_of(fields)[1],
         schema_changed=None,
         problem=problem,
     )
+
+
+def _amplification(records: int, updated: int) -> float | None:
+    return round(records / updated, 2) if updated else None
 
 
 def schema_of(entry: Recorded) -> str | None:

@@ -63,6 +63,8 @@ def looks(copy: Copy) -> list[Command]:
             ("partition", "list", *_SCAN),
             ("stats", "sizes", "--by", "commit", *_SCAN),
             ("stats", "skew", *_SCAN),
+            ("stats", "amplification", "--archived"),
+            ("stats", "phases", "--archived"),
             ("log", "verify", *_SCAN),
             ("log", "inspect", "--partition", "part-0"),
             ("log", "records", "--limit", "5", log),

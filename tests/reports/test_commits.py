@@ -8,7 +8,9 @@ import pytest
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.commit_metadata import CHECKPOINTS
 from hudictl.reports.commits import (
+    AmplificationRow,
     CommitRow,
+    amplification_rows,
     checkpoint_rows,
     commit_differences,
     commit_files,
@@ -156,3 +158,28 @@ def test_what_only_one_of_two_copies_has(unpack: Unpack, tmp_path: Path, version
     assert differences(copy, other) == [(writes[-1], True, False)]
     assert differences(other, copy) == [(writes[-1], False, True)]
     assert differences(other, copy, "2099") == []
+
+
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_amplification_is_that_of_the_commits_and_their_total(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    *found, total = amplification_rows(copy.table, ALL)
+    commits = rows(copy)
+    assert [(row.time, row.write_amplification) for row in found] == [
+        (row.time, row.write_amplification) for row in commits
+    ]
+    records, updated = sum(row.records for row in commits), sum(row.updated for row in commits)
+    wanted = round(records / updated, 2) if updated else None
+    assert total == AmplificationRow("total", records, updated, wanted, None)
+
+
+def test_no_commit_has_no_total_and_damage_is_a_row_of_it(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    assert list(amplification_rows(copy.table, TimelineFilter(since="9"))) == []
+    before = list(amplification_rows(copy.table, ALL))
+    copy.file(copy.commits[-1], "commit").write_bytes(b"damaged")
+    first, *others, total = amplification_rows(copy.table, ALL)
+    assert (first.records, bool(first.problem)) == (0, True)
+    assert others == before[1:-1]
+    assert total.records == before[-1].records - before[0].records

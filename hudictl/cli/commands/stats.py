@@ -15,7 +15,7 @@ _OF_SIZES = ("small_percent", "min_bytes", "p10_bytes", "p90_bytes", "p95_bytes"
 
 @click.group(cls=StrictGroup)
 def stats() -> None:
-    """Show how large file slices and files are, and how much they differ."""
+    """Show how large file slices and files are, how much writers write again, and where the time of commits goes."""
 
 
 @stats.command()
@@ -54,3 +54,33 @@ def skew(common: TableOptions, given: ListOptions, engine_options: EngineOptions
     with closing(engine_options.open(table)) as engine:
         rows = skew_rows(table, engine, _SMALL)
     show_list(common, given, "stats skew", table, rows, SizeRow, "no data files", hidden=_OF_SIZES)
+
+
+@stats.command()
+@list_options(by_time=True)
+def amplification(common: TableOptions, given: ListOptions) -> None:
+    """List how many records completed writes wrote for each updated one, newest first, and the total.
+
+    In hudi-cli: `stats wa`, without delta commits.
+    """
+    from hudictl.reports.commits import AmplificationRow, amplification_rows
+
+    table = common.open()
+    rows = amplification_rows(table, given.instants(table))
+    show_list(common, given, "stats amplification", table, rows, AmplificationRow, "no commits", by_time=True)
+
+
+@stats.command()
+@list_options(by_time=True)
+def phases(common: TableOptions, given: ListOptions) -> None:
+    """List how long instants were requested and inflight, and of this in the metadata table, newest first.
+
+    All but the duration is by the modification times of the instants' files: whole seconds on some stores. A copy of a
+    table may not have kept them, and archived instants have no files.
+    """
+    from hudictl.reports.phases import PhaseRow, phase_rows
+
+    table = common.open()
+    rows = phase_rows(table, given.instants(table))
+    hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
+    show_list(common, given, "stats phases", table, rows, PhaseRow, "no instants", by_time=True, hidden=hidden)
