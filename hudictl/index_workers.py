@@ -49,11 +49,13 @@ class BlockAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergedSlice:
-    """What readers merge of a file group: its base file, and the blocks of its logs that count, in merge order."""
+    """What readers merge of a file group: its base file, and the blocks of its logs that count, in merge order. Of the
+    metadata table, only the records of ``keys`` are read; None: all."""
 
     storage: Storage
     base: File | None
     blocks: tuple[BlockAt, ...]
+    keys: frozenset[bytes] | None = None
 
 
 class KeySet(NamedTuple):
@@ -247,12 +249,12 @@ def index_records(
                 gone |= deleted
                 later = {key: value for key, value in later.items() if key not in deleted} if deleted else later
             else:
-                for key, value in _decoded(block, read_at, decode):
+                for key, value in _decoded(files, block, read_at, decode):
                     later[key] = combine(later[key], value) if combine and key in later else value
     if files.base is not None:
         with _naming(files.base):
             read_at = _reader(files.storage, files.base)
-            for key, value in _decoded(base_block(read_at, files.base.size), read_at, decode):
+            for key, value in _decoded(files, base_block(read_at, files.base.size), read_at, decode):
                 if key in later:
                     newer = later.pop(key)
                     yield key, combine(value, newer) if combine and key not in gone else newer
@@ -261,10 +263,12 @@ def index_records(
     yield from later.items()
 
 
-def _decoded(block: Block, read_at: ReadAt, decode: Callable[[Record], Value]) -> Iterator[tuple[str, Value]]:
+def _decoded(
+    files: MergedSlice, block: Block, read_at: ReadAt, decode: Callable[[Record], Value]
+) -> Iterator[tuple[str, Value]]:
     from hudictl.formats.log_contents import HFILE_KEY, read_records
 
-    for record in read_records(block, read_at, raw=True, named=True):
+    for record in read_records(block, read_at, raw=True, named=True, only=files.keys):
         yield str(record.get(HFILE_KEY)), decode(record)
 
 

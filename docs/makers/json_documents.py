@@ -41,6 +41,7 @@ from hudictl.reports.logs.blocks import BlockRow
 from hudictl.reports.logs.records import RecordRow
 from hudictl.reports.logs.slices import SliceRow
 from hudictl.reports.markers import MarkerRow
+from hudictl.reports.metadata_lookup import ColumnStatsRow, LookupRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.partitions import PartitionRow
@@ -95,6 +96,7 @@ class Document:
 _NO_SAVEPOINT = "savepoint delete 20261121030414313 --yes"
 _NO_INSTANT = ".hoodie/timeline/20261121030627840.*"
 _PAST = ".hoodie/timeline/20261121030623731*"
+_FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_20261121030415374.parquet"
 _LOCK = {"lock": LockConfig}
 _TABLE = {"table": str}
 
@@ -181,6 +183,13 @@ DOCUMENTS = (
     Document("metadata files", ROWS, ListedPartition),
     Document("metadata files", ROWS, ListedFile, "with a partition", "part-0"),
     Document("metadata partitions", ROWS, PartitionStats),
+    Document(
+        "metadata columns",
+        ROWS,
+        ColumnStatsRow,
+        line=_FILE,
+    ),
+    Document("metadata lookup", ROWS, LookupRow, line="17 18", table="cow_record_index"),
     Document("metadata drop", RESULT, DropPlan, PLANNED, "--plan"),
     Document("metadata drop", RESULT, DropResult, DONE, "--yes"),
     Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),

@@ -11,6 +11,7 @@ _CLUSTERED = "20261121030319187"
 _INDEXED = "20261121235959000"
 _ROLLING_BACK = "20261121030655262"
 _RESTORING = "20261121030802660"
+_FILE = f"part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_{_WRITTEN}.parquet"
 
 EXAMPLES = {
     "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
@@ -52,8 +53,10 @@ EXAMPLES = {
     "log verify": ("log verify",),
     "marker delete": ("marker delete 20261121030623731 --yes",),
     "marker list": ("marker list", f"marker list {_FAILED}"),
+    "metadata columns": (f"metadata columns {_FILE}",),
     "metadata drop": ("metadata drop --plan", "metadata drop column_stats --yes", "metadata drop --yes"),
     "metadata files": ("metadata files", "metadata files part-0"),
+    "metadata lookup": ("metadata lookup 17 18",),
     "metadata partitions": ("metadata partitions",),
     "metadata verify": ("metadata verify", "metadata verify --indexes --sample 10"),
     "orphans delete": ("orphans delete --plan", "orphans delete --yes"),

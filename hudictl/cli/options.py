@@ -144,16 +144,7 @@ def optional_table_options(command: Command) -> Command:
 
 def stream_options(command: Command) -> Command:
     """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
-    return _stream_options(command, f"{_TABLE_HELP[:-1]}; if no PATH is given.")
-
-
-def table_stream_options(command: Command) -> Command:
-    """The same for a command without PATHs."""
-    return _stream_options(command, _TABLE_HELP)
-
-
-def _stream_options(command: Command, help: str) -> Command:
-    table = table_option(help, envvar=TABLE_VARIABLE, default="")
+    table = table_option(f"{_TABLE_HELP[:-1]}; if no PATH is given.", envvar=TABLE_VARIABLE, default="")
     return table(common_options(command, (*OUTPUTS, "ndjson")))
 
 

@@ -71,6 +71,11 @@ class Progress:
     def check(self) -> None:
         self._refuse_stopped(f"interrupted: {self._step}", self._step)
 
+    def counted(self, name: str, total: int) -> Callable[[float], None] | None:
+        """A step, and its counter."""
+        self.step(name)
+        return self.counter(total)
+
     def counter(self, total: int) -> Callable[[float], None] | None:
         """What is told which share of the open step is done; None where nothing is shown."""
         if not (self._lines or self._rows):

@@ -71,14 +71,6 @@ def checkpoint_of(fields: Mapping[str, Any]) -> tuple[str, str] | tuple[None, No
     return next(((key, str(more[key])) for key in CHECKPOINTS if more.get(key)), (None, None))
 
 
-def decode_schema(body: avro.Body, what: str) -> str | None:
-    """The table's schema that a completed write leaves, as Avro JSON; None where it says none. Raises Unreadable."""
-    if not body:
-        return None
-    more = read_record(body, what).fields.get("extraMetadata")
-    return str(more["schema"]) if isinstance(more, Mapping) and more.get("schema") else None
-
-
 def read_record(body: avro.Body, what: str) -> avro.Record:
     """The record of any instant file, whole: Avro, or JSON, which only commits are. Raises Unreadable."""
     if isinstance(body, avro.Record):

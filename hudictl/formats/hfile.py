@@ -68,6 +68,8 @@ class Pointer(NamedTuple):
 
 Part = tuple[Pointer, ...]
 """Data blocks that follow one another."""
+Only = Part | frozenset[bytes]
+"""What is read of an HFile: a part, or the records of some keys."""
 
 
 def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:

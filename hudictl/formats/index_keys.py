@@ -1,6 +1,7 @@
-"""Keys of the metadata table's index ``bloom_filters``: hashes of a partition's path and of a file's name.
+"""Keys of the metadata table's indexes ``bloom_filters`` and ``column_stats``: hashes of a partition's path and of a
+file's name, and before them that of a column's.
 
-Checked against 0.15.0 and 1.2.0 (PartitionIndexID, FileIndexID).
+Checked against 0.15.0 and 1.2.0 (ColumnIndexID, PartitionIndexID, FileIndexID).
 """
 
 import struct
@@ -26,8 +27,13 @@ def bloom_filter_key(partition: str, name: str) -> str:
     return partition_id(partition or _UNPARTITIONED) + b64encode(digest).decode()
 
 
+def column_stats_key(column: str, partition: str, name: str) -> str:
+    """The key of the statistics of a column in a data file. ``partition`` is "" for a table without partitions."""
+    return partition_id(column) + bloom_filter_key(partition, name)
+
+
 def partition_id(partition: str) -> str:
-    """The hash of a partition's path, in base64."""
+    """The hash of a partition's path, or of a column's name, in base64."""
     return b64encode(xxh64(partition.encode(), _SEED).to_bytes(8, "big")).decode()
 
 

@@ -20,6 +20,7 @@ _NO_NUMBER = -1
 _BITS_64 = (1 << 64) - 1
 _BITS_32 = (1 << 32) - 1
 _SIGN_32 = 1 << 31
+_MOST_MS = 10**14  # the year 5138
 
 _GROUP = re.compile(r"record-index-(?:(.*)-)?(\d{4,})-\d+")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
@@ -53,6 +54,16 @@ def decode_location(record: Mapping[str, Any]) -> Location:
         return Location(partition_path(str(found["partitionName"])), file_id)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Unreadable(f"no record of the record index: {error!r}") from error
+
+
+def decode_entry(record: Mapping[str, Any]) -> tuple[Location, int, int | None]:
+    """The same with the instant that put the key there, in epoch milliseconds, and the record's position in its file;
+    None: the index has none. Raises Unreadable: it is no record of this index."""
+    location, found = decode_location(record), record["recordIndexMetadata"]
+    instant = found.get("instantTime")
+    if not isinstance(instant, int) or not 0 <= instant < _MOST_MS:
+        raise Unreadable(f"{instant!r} is not a time of an instant in the record index")
+    return location, instant, found.get("position")
 
 
 def decode_bloom_filter(record: Mapping[str, Any]) -> tuple[str, bytes] | None:

@@ -67,7 +67,7 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
 
 
 def read_records(
-    block: Block, read_at: ReadAt, *, raw: bool = False, named: bool = False, only: hfile.Part | None = None
+    block: Block, read_at: ReadAt, *, raw: bool = False, named: bool = False, only: hfile.Only | None = None
 ) -> Iterator[Row]:
     """The records of a data block, in its order, a few megabytes of it at a time.
 
@@ -76,7 +76,7 @@ def read_records(
         on disk. Otherwise they are returned as datetime, Decimal and so on, but raw in
             a record with a value out of their range.
         named: in an HFile, a value of a union of several records is a pair of the record's name and its fields.
-        only: a part of an HFile.
+        only: a part of an HFile, or keys: then only the blocks are read that can hold them.
 
     Raises:
         Unreadable: damaged; the records before the damage have come.
@@ -90,7 +90,10 @@ def read_records(
         schema = parse_schema(_schema_text(block))
         if block.block_type == HFILE_DATA:
             size = block.content_length
-            entries = hfile.read_entries(content, size) if only is None else hfile.read_part(content, size, only)
+            if isinstance(only, frozenset):
+                entries = iter(hfile.lookup(content, size, only).items())
+            else:
+                entries = hfile.read_entries(content, size) if only is None else hfile.read_part(content, size, only)
             for key, value in entries:
                 row = read_datum(io.BytesIO(value), schema, len(value), logical=not raw, named=named)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row

@@ -9,6 +9,7 @@ _BY_IMPORTANCE = {
     "partitions_dropped timeline requested_utc",
     "ClusteringRow": "time state diagnosis problem | file_groups replaced_file_groups files_added records bytes errors "
     "partitions input_groups completed_utc duration_ms timeline requested_utc",
+    "ColumnStatsRow": "column min max | nulls values exact",
     "CommitDifference": "time here there | action",
     "CommitFile": "partition file records bytes | errors updated deleted inserted previous file_id file_bytes "
     "log_files log_records log_blocks corrupt_log_blocks rollback_blocks",
@@ -34,6 +35,7 @@ _BY_IMPORTANCE = {
     "ListedFile": "name size_bytes | instant listed_by",
     "ListedPartition": "partition files bytes",
     "LockSign": "path held owner age_ms expires_in_ms | expired provider content",
+    "LookupRow": "key found partition file_id | instant instant_utc position",
     "MarkerFolderRow": "instant state markers partial | action type changed_utc creates merges appends",
     "MarkerRow": "name partition on_storage | bytes kind",
     "MergedRow": "record_key record | instant file",
@@ -55,8 +57,7 @@ _BY_IMPORTANCE = {
     "SavepointFile": "name partition bytes",
     "SavepointRow": "instant state warning problem restorable | comment created_utc own_bytes bytes files missing user",
     "ServiceFile": "role partition file there | bytes instant",
-    "SchemaChange": "time added removed changed problem | made_nullable made_required details_only completed_utc "
-    "action timeline",
+    "SchemaChange": "time added removed changed problem | made_nullable made_required completed_utc action timeline",
     "SchemaField": "name type nullable | doc",
     "SizeRow": "of count bytes | skew p50_bytes small_percent max_bytes bytes_percent records records_percent "
     "min_bytes p10_bytes p90_bytes p95_bytes p99_bytes mean_bytes std_dev_bytes",

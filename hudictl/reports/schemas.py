@@ -41,8 +41,8 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """A completed write with another schema than the write before it. ``changed`` has names with both types.
-    ``details_only``: all fields are the same, but documentation, defaults, order or names of records are not."""
+    """A completed write with another schema than the write before it. ``changed`` has names with both types. Without
+    any field, only documentation, defaults, order or names of records differ."""
 
     time: str
     action: str
@@ -53,7 +53,6 @@ class SchemaChange:
     changed: tuple[str, ...] = ()
     made_nullable: tuple[str, ...] = ()
     made_required: tuple[str, ...] = ()
-    details_only: bool = False
     problem: str | None = None
 
 
@@ -64,14 +63,19 @@ def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
         Unreadable: the write, its schema, or the archive is damaged.
     """
     # The newest write is never archived. Of those up to an instant, one that is can be newer than a savepointed one.
-    for archived in (False, True) if time is None else (True,):
-        for entry in _writes(table, time or "~", archived=archived):
-            if entry.problem is not None:
-                raise Unreadable(entry.problem, hint="`--as-of` shows the schema of an older instant")
-            if text := schema_of(entry):
-                return TableSchema(entry.time, _parsed(text, entry.time))
-    created = table.properties.get(_CREATED)
-    return TableSchema(None, _parsed(created, _CREATED)) if created else None
+    found = newest_schema(table, "~") if time is None else None
+    instant, text = found or newest_schema(table, time or "~", archived=True) or (None, table.properties.get(_CREATED))
+    return TableSchema(instant, _parsed(text, instant or _CREATED)) if text else None
+
+
+def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[str, str] | None:
+    """The newest completed write with a schema, up to an instant, and its schema as text. Raises Unreadable."""
+    for entry in _writes(table, until, archived=archived):
+        if entry.problem is not None:
+            raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
+        if text := schema_of(entry):
+            return entry.time, text
+    return None
 
 
 def schema_changes(table: Table) -> Iterator[SchemaChange]:
@@ -93,10 +97,7 @@ def fields_of(schema: Any) -> list[SchemaField]:
     """The fields of a parsed schema of a record."""
     return [
         SchemaField(
-            field["name"],
-            _type(field["type"]),
-            _is_nullable(field["type"]),
-            doc if isinstance(doc := field.get("doc"), str) else None,
+            field["name"], _type(field["type"]), _is_nullable(field["type"]), str(field.get("doc") or "") or None
         )
         for field in schema["fields"]
     ]
@@ -132,7 +133,7 @@ def _changes(entry: Recorded, newer: str, older: str) -> Iterator[SchemaChange]:
         "made_required": tuple(one.name for one, other in both if one.nullable and not other.nullable),
     }
     if schemas[0] != schemas[1]:
-        yield _row(entry, **found, details_only=not any(found.values()))
+        yield _row(entry, **found)
 
 
 def _row(entry: Recorded, **more: Any) -> SchemaChange:
@@ -159,9 +160,7 @@ def _type(kind: Any) -> str:
         return f"record<{', '.join(fields)}>"
     if name in ("array", "map"):
         return f"{name}<{_inner(kind['items' if name == 'array' else 'values'])}>"
-    if name == "enum":
-        return f"enum<{', '.join(map(str, kind.get('symbols', ())))}>"
-    return f"fixed({kind.get('size')})" if name == "fixed" else _type(name)
+    return _type(name)
 
 
 def _inner(kind: Any) -> str:

@@ -20,17 +20,11 @@ _ALL: Known = {
     "hoodie.datasource.write.drop.partition.columns": ("whether data files lack the partition columns", "false"),
     "hoodie.datasource.write.hive_style_partitioning": ("whether partitions are named p=value", "false"),
     "hoodie.datasource.write.partitionpath.urlencode": ("whether partition values are URL-encoded in paths", "false"),
-    "hoodie.partition.metafile.use.base.format": (
-        "whether partition metadata files are in the base file format",
-        "false",
-    ),
+    "hoodie.partition.metafile.use.base.format": ("whether partition metadata is in the base file format", "false"),
     "hoodie.populate.meta.fields": ("whether records have Hudi's own columns (_hoodie_...)", "true"),
     "hoodie.table.base.file.format": ("format of base files", "PARQUET"),
     "hoodie.table.cdc.enabled": ("whether writes log changed records (change data capture)", "false"),
-    "hoodie.table.cdc.supplemental.logging.mode": (
-        "what a logged change has: keys, or records before and after",
-        "DATA_BEFORE_AFTER",
-    ),
+    "hoodie.table.cdc.supplemental.logging.mode": ("what a logged change has of the record", "DATA_BEFORE_AFTER"),
     "hoodie.table.checksum": ("CRC-32 of database and table name: shows a file that was cut off", None),
     "hoodie.table.create.schema": ("schema with which the table was created (Avro)", None),
     "hoodie.table.keygenerator.class": ("class that makes keys and partition paths of records", None),
@@ -48,10 +42,7 @@ _ALL: Known = {
 }
 _ONLY_6: Known = {
     "hoodie.compaction.payload.class": (_PAYLOAD, "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"),
-    "hoodie.compaction.record.merger.strategy": (
-        "id of the rule by which versions of a record are merged",
-        "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
-    ),
+    "hoodie.compaction.record.merger.strategy": ("id of the merge rule", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"),
     "hoodie.table.version": (_VERSION, "0"),
 }
 _SINCE_8: Known = {
@@ -65,10 +56,7 @@ _SINCE_8: Known = {
     "hoodie.timeline.history.path": ("folder of the archived timeline, below the timeline", "history"),
     "hoodie.timeline.path": ("folder of the timeline, below .hoodie", "timeline"),
 }
-_ONLY_8: Known = {"hoodie.table.version": (_VERSION, "8"), "hoodie.table.initial.version": (_INITIAL, "8")}
 _SINCE_9: Known = {
-    "hoodie.table.version": (_VERSION, "9"),
-    "hoodie.table.initial.version": (_INITIAL, "9"),
     "hoodie.datasource.write.slash.separated.date.partitioning": ("whether dates become paths as 2026/11/21", "false"),
     "hoodie.table.format": ("table format that keeps the timeline", "native"),
     "hoodie.table.legacy.payload.class": ("payload class that the table had before version 9", None),
@@ -82,4 +70,6 @@ def known_properties(version: int) -> Known:
     """The properties of the release that writes a table version, or the nearest older version that is known here."""
     if version < 8:
         return {**_ALL, **_ONLY_6}
-    return {**_ALL, **_SINCE_8, **(_ONLY_8 if version < 9 else _SINCE_9)}
+    newest = "8" if version < 9 else "9"
+    own = {"hoodie.table.version": (_VERSION, newest), "hoodie.table.initial.version": (_INITIAL, newest)}
+    return {**_ALL, **_SINCE_8, **own, **(_SINCE_9 if newest == "9" else {})}

@@ -70,6 +70,8 @@ def looks(copy: Copy) -> list[Command]:
             ("log", "records", "--limit", "5", log),
             ("metadata", "files", "part-0"),
             ("metadata", "partitions"),
+            ("metadata", "columns", "part-0/a.parquet"),
+            ("metadata", "lookup", "17"),
             ("metadata", "verify", "--indexes", *_SCAN),
             ("lock", "show"),
             ("check", "--assume-defaults", *_SCAN),

@@ -24,6 +24,7 @@ TABLES = {
     "clean show": "cow_cleaned",
     "compaction show": "mor_pending_compaction",
     "clustering show": "cow_cluster",
+    "metadata lookup": "cow_record_index",
     **{name: "mor_failed_lazy" for name in EXAMPLES if name.startswith(FAILED)},
 }
 """The tables on which examples run; the others on cow_savepoints."""

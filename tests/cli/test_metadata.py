@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.cli.commands import metadata
 from hudictl.errors import StorageFailed
 from hudictl.ops.metadata import drop as metadata_drop
 from tests import support
@@ -252,16 +251,17 @@ def test_indexes_that_differ(indexed: Unpack, tell: Tell, version: str) -> None:
     assert [json.loads(line) for line in said.out.splitlines()] == rows
 
 
-def test_many_differences_are_counted_in_text(indexed: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "_MOST_ROWS", 10)
+def test_differences_are_a_list_like_others(indexed: Unpack, tell: Tell) -> None:
+    """Whatever is shown of them, all are counted."""
     copy = indexed("v9", "cow")
     for partition in ("a", "b"):
         (copy.path / partition).rename(copy.path / f"{partition}-moved")
     words = ("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
     rows = tell(*words, "-o", "json").json["rows"]
-    said = tell(*words)
-    assert f"and {len(rows) - 10} more: -o json shows all" in said.out
-    assert len(said.out.splitlines()) < 20
+    assert len(rows) > 3
+    said = tell(*words, "-o", "csv", "--where", "index=record_index", "--limit", "2", "--columns", "index,partition")
+    assert (said.code, len(said.out.splitlines())) == (3, 3)
+    assert f"{len(rows):,} differences" in said.line
 
 
 def test_a_table_without_indexes(unpack: Unpack, tell: Tell) -> None:
@@ -293,3 +293,56 @@ def test_the_old_name_of_partitions(unpack: Unpack, tell: Tell) -> None:
     path = unpack("v9", "mor_part").path
     assert tell("metadata", "stats", "-t", path).out == tell("metadata", "partitions", "-t", path).out
     assert "stats" not in tell("metadata", "--help").out
+
+
+@VERSIONS
+def test_where_a_record_is(indexed: Unpack, tell: Tell, version: str) -> None:
+    copy = indexed(version, "mor")
+    said = tell("metadata", "lookup", "key-11", "no such key", "-t", copy.path)
+    assert (said.code, said.err) == (0, "")
+    head, there, absent = said.out.splitlines()
+    assert head.split()[:2] == ["key", "found"]
+    assert there.split()[:3] == ["key-11", "yes", "b"]
+    assert absent.split() == ["no", "such", "key", "no"]
+    assert tell("metadata", "lookup", "-t", copy.path).code == 2
+
+
+@VERSIONS
+def test_the_columns_of_a_file(indexed: Unpack, tell: Tell, version: str) -> None:
+    copy = indexed(version, "cow")
+    file = min(path.relative_to(copy.path) for path in (copy.path / "b").glob("*.parquet"))
+    rows = tell("metadata", "columns", file, "-t", copy.path, "-o", "json").json["rows"]
+    assert list(rows[0]) == ["column", "min", "max", "nulls", "values", "exact"]
+    (key,) = (row for row in rows if row["column"] == "_hoodie_record_key")
+    assert key["min"].startswith("key-")
+    for said in (f"./{file}", f"/{file}"):
+        assert tell("metadata", "columns", said, "-t", copy.path, "-o", "json").json["rows"] == rows
+    said = tell("metadata", "columns", file.name, "-t", copy.path)
+    assert (said.code, said.out) == (10, "")
+    assert "no statistics of" in said.line
+
+
+@pytest.mark.parametrize(("command", "index"), [("lookup", "record_index"), ("columns", "column_stats")])
+def test_10_there_is_no_such_index(unpack: Unpack, indexed: Unpack, tell: Tell, command: str, index: str) -> None:
+    tables = [unpack("v9", "cow_flat_nomdt"), unpack("v6", "cow_part"), indexed("v9", "cow")]
+    properties = tables[-1].meta / "hoodie.properties"
+    text = properties.read_text().replace(f",{index}", "").replace(f"{index},", "")
+    put(properties, text.replace("partitions.inflight=", f"partitions.inflight={index}").encode())
+    for copy, more in zip(tables, ("", "", ": it is being built"), strict=True):
+        said = tell("metadata", command, "x", "-t", copy.path)
+        assert (said.code, said.out) == (10, "")
+        assert f"the table has no index {index}{more} (" in said.line
+
+
+@pytest.mark.parametrize(("command", "index"), [("lookup", "record_index"), ("columns", "column_stats")])
+def test_14_a_damaged_index_has_no_answer(indexed: Unpack, tell: Tell, command: str, index: str) -> None:
+    copy = indexed("v9", "cow")
+    for base in (copy.meta / f"metadata/{index}").glob("*.hfile"):
+        put(base, base.read_bytes()[:-20])
+    said = tell("metadata", command, "b/x.parquet", "-t", copy.path)
+    assert (said.code, said.out) == (14, "")
+    assert ".hfile" in said.line
+    for path in (copy.meta / f"metadata/{index}").iterdir():
+        path.unlink()
+    said = tell("metadata", command, "b/x.parquet", "-t", copy.path)
+    assert (said.code, f"the index {index} has no file groups" in said.line) == (14, True)

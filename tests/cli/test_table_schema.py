@@ -30,7 +30,7 @@ def test_a_table_without_a_schema(unpack: Unpack, tell: Tell) -> None:
     said = tell("table", "schema", "-t", path, "--as-of", "2020")
     assert (said.code, said.out) == (0, "no write has a schema\n")
     assert tell("table", "schema", "-t", path, "--as-of", "2020", "-o", "json").json["result"] is None
-    assert tell("table", "schema", "-t", path, "--history").out == "no write changed the schema\n"
+    assert tell("table", "schema", "-t", path, "--history").out == "no changes\n"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ DECODERS: tuple[Callable[[bytes, str], object], ...] = (
     clean.decode_plan,
     clean.decode_metadata,
     commit_metadata.decode,
-    commit_metadata.decode_schema,
     plans.decode_compaction_groups,
     plans.decode_compaction_files,
     plans.decode_requested_replace,

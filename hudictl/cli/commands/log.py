@@ -1,6 +1,7 @@
 """``hudictl log``."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -75,11 +76,8 @@ def inspect(
             raise UsageError("no log is given", hint="use PATHs, or --table with --partition, --file-id or --instant")
         table = common.open()
         uri = table.uri
-        engine = engine_options.open(table)
-        try:
+        with closing(engine_options.open(table)) as engine:
             logs = select_logs(table, wanted, engine)
-        finally:
-            engine.close()
     rows = inspect_logs(logs, notes)
     show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, logs))
 

@@ -1,8 +1,8 @@
 """``hudictl metadata``."""
 
-from dataclasses import asdict
+from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,29 +10,33 @@ from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import indexes, partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
+    PATH,
     ChangeOptions,
     EngineOptions,
     TableOptions,
     engine_options,
     idle_option,
     table_options,
-    table_stream_options,
 )
 from hudictl.cli.progress import shown
-from hudictl.cli.show import show_stream
 from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult
-    from hudictl.render.text import Console
     from hudictl.table.table import Table
 
-_MOST_ROWS = 50
-"""Of the differences, as text."""
+_STALE_LISTING = (
+    "readers with hoodie.metadata.enable=false do not use it; `hudictl metadata drop` deletes it, and the next writer "
+    "builds it again"
+)
+_STALE_INDEX = (
+    "queries and writers that use such an index miss rows, or write keys twice; `{}` drops the index; then have Hudi "
+    "create it again"
+)
 
 
 @click.group(cls=StrictGroup)
@@ -88,6 +92,36 @@ metadata.add_command(hidden(partitions_), "stats")
 
 
 @metadata.command()
+@click.argument("file", metavar="FILE", type=PATH)
+@list_options()
+def columns(common: TableOptions, given: ListOptions, file: str) -> None:
+    """List the statistics of each column of a data file, by the index column_stats. FILE is its path below the table.
+
+    Fields within records are left out. As the procedure `show_metadata_table_column_stats`.
+    """
+    from hudictl.reports.metadata_lookup import ColumnStatsRow, column_rows
+
+    table, notes = common.open(), list[str]()
+    rows = column_rows(table, file, notes)
+    show_list(common, given, "metadata columns", table, rows, ColumnStatsRow, "no columns", notes=notes)
+
+
+@metadata.command()
+@click.argument("keys", metavar="KEY...", nargs=-1, required=True)
+@list_options()
+def lookup(common: TableOptions, given: ListOptions, keys: tuple[str, ...]) -> None:
+    """Look record keys up in the record index: the partition and the file group of each, or that it is not there.
+
+    KEY is as in the column _hoodie_record_key. Only the file groups of the index are read that can have the keys.
+    """
+    from hudictl.reports.metadata_lookup import LookupRow, lookup_rows
+
+    table, notes = common.open(), list[str]()
+    rows = lookup_rows(table, keys, notes)
+    show_list(common, given, "metadata lookup", table, rows, LookupRow, "no keys", notes=notes)
+
+
+@metadata.command()
 @click.option("--indexes", is_flag=True, help="Do not compare with storage: compare the indexes with the data.")
 @click.option(
     "--sample",
@@ -96,9 +130,11 @@ metadata.add_command(hidden(partitions_), "stats")
     help="With --indexes: look only at N base files; for the record index, at N file groups of the data and N of the "
     "index. They are evenly chosen. Default: all.",
 )
-@table_stream_options
+@list_options()
 @engine_options
-def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, sample: int | None) -> None:
+def verify(
+    common: TableOptions, given: ListOptions, engine_options: EngineOptions, indexes: bool, sample: int | None
+) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
     Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference.
@@ -108,97 +144,41 @@ def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, s
     compared. All keys and the contents of the indexes are read, on the engine.
 
     In the record index, each differing key has a row, for at most 100 file groups and at most 1,000 keys of each. The
-    other differing keys are only counted. Text shows the first 50 rows, JSON all of them.
+    other differing keys are only counted.
     """
     if sample is not None and not indexes:
         raise UsageError("--sample goes with --indexes")
-    from hudictl.table.metadata.listing import listing_table
-
-    table = common.open()
-    used = listing_table(table)
-    if indexes:
-        _verify_indexes(common, engine_options, table, used, sample)
-    else:
-        _verify_listing(common, engine_options, table, used)
-
-
-def _verify_listing(common: TableOptions, engine_options: EngineOptions, table: "Table", used: "Table | None") -> None:
-    from hudictl.reports.metadata_table import Difference, verify_listing
-
-    empty, notes = ("the metadata table agrees with storage", []) if used else _unused(common, table)
-    found = []
-    if used:
-        with shown("list files", common.progress) as progress:
-            engine = engine_options.open(table)
-            try:
-                found = verify_listing(table, engine, notes, progress.note)
-            finally:
-                engine.close()
-    _show(common, table, found, Difference, empty, notes)
-    if found:
-        from hudictl.phrases import count_of
-
-        raise Findings(
-            f"{count_of(len(found), 'difference')} between the metadata table and storage",
-            hint="readers with hoodie.metadata.enable=false do not use it; "
-            "`hudictl metadata drop` deletes it, and the next writer builds it again",
-            differences=len(found),
-        )
-
-
-def _verify_indexes(
-    common: TableOptions, engine_options: EngineOptions, table: "Table", used: "Table | None", sample: int | None
-) -> None:
-    from hudictl.phrases import command_of, count_of
     from hudictl.reports.indexes.verify import verify_indexes
     from hudictl.reports.indexes.view import IndexDifference
+    from hudictl.reports.metadata_table import Difference, verify_listing
+    from hudictl.table.metadata.listing import listing_table
 
-    if used is None or not table.indexes:
-        empty, notes = _unused(common, table) if used is None else ("the metadata table has no indexes", [])
-        _show(common, table, [], IndexDifference, empty, notes)
-        return
+    table, notes = common.open(), list[str]()
+    used = listing_table(table)
+    rows: Sequence[Difference | IndexDifference] = ()
+    empty = "the metadata table agrees with storage"
+    if used is None:
+        empty, notes = _unused(common, table)
+    elif indexes and not table.indexes:
+        empty = "the metadata table has no indexes"
+    else:
+        label = "read the metadata table" if indexes else "list files"
+        with shown(label, common.progress) as progress, closing(engine_options.open(table)) as engine:
+            if indexes:
+                found = verify_indexes(table, used, engine, notes, sample=sample, step=progress.counted)
+                rows, compared = found.rows, ", ".join(found.compared)
+                empty = f"no differences: {compared}" if compared else "no index was compared"
+            else:
+                rows = verify_listing(table, engine, notes, progress.note)
+    kind = IndexDifference if indexes else Difference
+    show_list(common, given, "metadata verify", table, rows, kind, empty, notes=notes)
+    if rows:
+        from hudictl.phrases import command_of, count_of
 
-    notes = []
-    with shown("read the metadata table", common.progress) as progress:
-
-        def step(name: str, files: int) -> "Callable[[float], None] | None":
-            progress.step(name)
-            return progress.counter(files)
-
-        engine = engine_options.open(table)
-        try:
-            found = verify_indexes(table, used, engine, notes, sample=sample, step=step)
-        finally:
-            engine.close()
-
-    agree = f"no differences: {', '.join(found.compared)}" if found.compared else "no index was compared"
-    _show(common, table, found.rows, IndexDifference, agree, notes)
-    if found.rows:
-        raise Findings(
-            f"{count_of(len(found.rows), 'difference')} between the indexes and the data",
-            hint="queries and writers that use such an index miss rows, or write keys twice; "
-            f"`{command_of('metadata drop', found.rows[0].index)}` drops the index; then have Hudi create it again",
-            differences=len(found.rows),
-        )
-
-
-def _show(
-    common: TableOptions,
-    table: "Table",
-    rows: "Sequence[Any]",
-    row_type: "type[Any]",
-    empty: str,
-    notes: "Sequence[str]",
-) -> None:
-    def text(out: "Console", found: "Iterable[Any]") -> None:
-        from hudictl.render.text import print_lines, print_table
-
-        every = [asdict(row) for row in found]
-        print_table(out, every[:_MOST_ROWS], list(row_type.__dataclass_fields__), empty)
-        if len(every) > _MOST_ROWS:
-            print_lines(out, [f"and {len(every) - _MOST_ROWS:,} more: -o json shows all"])
-
-    show_stream(common, "metadata verify", table.uri, rows, notes, text)
+        between, hint = "the metadata table and storage", _STALE_LISTING
+        if isinstance(rows[0], IndexDifference):
+            between, hint = "the indexes and the data", _STALE_INDEX.format(command_of("metadata drop", rows[0].index))
+        raise Findings(f"{count_of(len(rows), 'difference')} between {between}", hint=hint, differences=len(rows))
 
 
 @metadata.command()

@@ -75,8 +75,7 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
     if history:
         if as_of is not None:
             raise UsageError("--as-of does not go with --history")
-        nothing = "no write changed the schema"
-        list_them(schema_changes(opened), SchemaChange, nothing, by_time=True, hidden=("timeline",))
+        list_them(schema_changes(opened), SchemaChange, "no changes", by_time=True, hidden=("timeline",))
         return
     found = table_schema_as_of(opened, as_of)
     if common.json:

@@ -109,10 +109,11 @@ def differing_columns(
 
 def _words(found: Statistics) -> str:
     nulls = "?" if found.nulls is None else f"{found.nulls:,}"
-    return f"{_word(found.least)} to {_word(found.greatest)}, {nulls} nulls of {found.values:,}"
+    return f"{in_words(found.least)} to {in_words(found.greatest)}, {nulls} nulls of {found.values:,}"
 
 
-def _word(value: Value | None) -> str:
+def in_words(value: Value | None) -> str:
+    """A value as text; bytes in hexadecimal, and ? for one that is not known."""
     return f"0x{value.hex()}" if isinstance(value, bytes) else "?" if value is None else str(value)
 
 

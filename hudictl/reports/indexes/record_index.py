@@ -35,11 +35,10 @@ from hudictl.reports.indexes.view import (
     run,
     run_in_parts,
 )
+from hudictl.reports.schemas import newest_schema
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.metadata.listing import merged_slices
-from hudictl.table.timeline.active import load_timeline
-from hudictl.table.timeline.commits import table_schema
 
 RECORD_INDEX = "record_index"
 WRONG_LOCATION = "wrong location"
@@ -140,8 +139,8 @@ def _index_groups(comparison: Comparison) -> list[IndexGroup]:
 
 
 def _millis(comparison: Comparison) -> frozenset[str]:
-    text = table_schema(comparison.table, load_timeline(comparison.table), "~")
-    return columns_in_millis(parse_schema(text)) if text else frozenset()
+    found = newest_schema(comparison.table, "~")
+    return columns_in_millis(parse_schema(found[1])) if found else frozenset()
 
 
 def _by_key(comparison: Comparison, sides: _Sides, differing: Sequence[Location]) -> list[IndexDifference]:

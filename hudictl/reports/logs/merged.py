@@ -25,12 +25,12 @@ from hudictl.formats.record_merge import (
 from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
 from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
+from hudictl.reports.schemas import newest_schema
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.table import Table, data_table_of
-from hudictl.table.timeline.active import Timeline, load_timeline
-from hudictl.table.timeline.commits import table_schema
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class ReadSlice:
     """
 
     table: Table
-    timeline: Timeline
     base: LogFile | None
     logs: tuple[LogFile, ...]
     as_of: str | None
@@ -75,7 +74,7 @@ class _Reading:
         return () if properties.get("hoodie.populate.meta.fields") == "false" else own
 
 
-_Views = dict[tuple[str, str], tuple[Timeline, list[SliceRow]]]
+_Views = dict[tuple[str, str], list[SliceRow]]
 """By table and partition: what readers see there."""
 _Found = tuple[str, tuple[str, str, str], ReadSlice | None]
 """A path, the key of its file group, and the files that a query reads of it; None if it reads none."""
@@ -119,10 +118,10 @@ def _of_folders(folders: Iterable[LogFile], as_of: str | None, views: _Views) ->
     for place in folders:
         if place.table is None:
             raise UsageError(f"{place.uri} is not in a table", hint="without --merged no table is needed")
-        timeline, rows = _seen(place, place.table, as_of, views)
+        rows = _seen(place, place.table, as_of, views)
         reads = [_newest(list(group)) for _, group in groupby(rows, key=lambda row: row.file_id)]
         for read in reads:
-            yield place.uri, (place.table.uri, place.folder, read[0].file_id), _opened(place, timeline, read, as_of)
+            yield place.uri, (place.table.uri, place.folder, read[0].file_id), _opened(place, read, as_of)
         if not reads:
             yield place.uri, (place.table.uri, place.folder, ""), None
 
@@ -135,20 +134,20 @@ def _of_files(logs: Iterable[LogFile], as_of: str | None, views: _Views) -> Iter
             raise UsageError(
                 f"{log.uri} is not a log or base file of a table", hint="without --merged no table is needed"
             )
-        timeline, rows = _seen(log, table, as_of, views)
+        rows = _seen(log, table, as_of, views)
         read = _newest([row for row in rows if row.file_id == data.file_id])
         names = {name for row in read for name in (row.base_file, *(view.name for view in row.logs))}
-        opened = _opened(log, timeline, read, as_of) if log.name in names and not data.cdc else None
+        opened = _opened(log, read, as_of) if log.name in names and not data.cdc else None
         yield log.uri, (table.uri, log.folder, data.file_id), opened
 
 
-def _seen(log: LogFile, table: Table, as_of: str | None, views: _Views) -> tuple[Timeline, list[SliceRow]]:
+def _seen(log: LogFile, table: Table, as_of: str | None, views: _Views) -> list[SliceRow]:
     if (table.uri, log.folder) not in views:
         views[table.uri, log.folder] = _view(table, log.folder, as_of)
     return views[table.uri, log.folder]
 
 
-def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
+def _view(table: Table, partition: str, as_of: str | None) -> list[SliceRow]:
     """Raises Unsupported: a table whose slices hudictl does not merge."""
     if not table.rules.known:
         raise Unsupported(f"{table.uri} has table version {table.version}: hudictl does not know how to merge it")
@@ -157,8 +156,7 @@ def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, li
             f"{table.uri} is a metadata table: hudictl does not merge its records",
             hint="`metadata files` shows what it lists; without --merged the records are shown one by one",
         )
-    timeline = load_timeline(table)
-    return timeline, slice_rows(table, files_of_partition(table, partition), timeline, as_of)
+    return slice_rows(table, files_of_partition(table, partition), load_timeline(table), as_of)
 
 
 def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:
@@ -178,7 +176,7 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     scan = _cut(scan_rule(table), found.as_of)
     blocks = _merged_blocks(found, scan)
 
-    text = table_schema(table, found.timeline, found.as_of or "~")
+    _, text = newest_schema(table, found.as_of or "~") or (None, "")
     schema = parse_schema(text) if text else _newest_schema(blocks)
     partial = any(_is_partial(judged.block) for judged in blocks)
     rule = replace(merge_rule(table, scan.release), defaults=defaults(text) if text else {})
@@ -211,7 +209,7 @@ def _newest(rows: Sequence[SliceRow]) -> Sequence[SliceRow]:
     return rows[:2] if rows and rows[0].opened_by_compaction else rows[:1]
 
 
-def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:
+def _opened(log: LogFile, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:
     """Raises Unsupported."""
     table = log.table
     assert table is not None
@@ -228,7 +226,6 @@ def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: s
         require_rows(base_file.path)
     return ReadSlice(
         table,
-        timeline,
         base_file,
         tuple(entry for entry in logs if entry.data and not entry.data.cdc),
         as_of,

@@ -77,24 +77,6 @@ def raise_unreadable(commits: Commits, times: Collection[str]) -> NoReturn:
     )
 
 
-def table_schema(table: Table, timeline: Timeline, until: str) -> str | None:
-    """The schema of the newest completed write that has one, as Avro JSON without Hudi's own columns.
-
-    Args:
-        until: the latest requested time that counts.
-
-    Raises:
-        Unreadable.
-    """
-    for instant in reversed(timeline.completed_writes()):
-        file = instant.file(State.COMPLETED)
-        if instant.time <= until and file is not None and file.action in COMMIT_ACTIONS:
-            found = fmt.decode_schema(read_instant(table, file), file.name)
-            if found is not None:
-                return found
-    return None
-
-
 def read_requested_replace(table: Table, instant: Instant) -> RequestedReplace:
     """The request of a replacecommit or clustering; an empty one if there is none. Raises Unreadable."""
     file = instant.file(State.REQUESTED)
