@@ -35,6 +35,7 @@ PAGES = [
     "docs/metadata-table.md",
     "docs/situations.md",
     "docs/beside-hudi-cli.md",
+    "docs/hudi-cli.md",
     "docs/restore-in-ten-steps.md",
     "docs/rollback.md",
     "docs/locks.md",
@@ -287,3 +288,17 @@ def test_lines_are_short(page: str) -> None:
         if len(line) >= LONGEST_LINE and not line.startswith(("|", "<!--"))
     ]
     assert not long
+
+
+def test_the_page_for_hudi_cli_names_what_the_help_names() -> None:
+    """What a help says in its line "In hudi-cli: ..." stands in a row of the page that names this command, too."""
+    rows = [line for line in (ROOT / "docs/hudi-cli.md").read_text(encoding="utf-8").splitlines() if line[0:1] == "|"]
+    named = 0
+    for name, command in every_command(hudictl):
+        for line in re.findall(r"In (?:hudi-cli|SQL): .*", " ".join((command.help or "").split())):
+            for other in re.findall(r"`([^`]+)`", line):
+                if command.hidden or other.startswith(("hudictl", "--")):
+                    continue
+                named += 1
+                assert any(f"`{other}`" in row and f"`hudictl {name}" in row for row in rows), (name, other)
+    assert named > 20

@@ -50,9 +50,7 @@ def test_a_table_that_hudictl_never_touched(unpack: Unpack, tell: Tell, version:
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
-def test_every_change_is_a_row(
-    unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_change_is_a_row(unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[1]
     monkeypatch.setattr("sys.argv", ["/usr/bin/hudictl", "restore", target, "--comment", "two words"])

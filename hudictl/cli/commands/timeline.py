@@ -61,8 +61,7 @@ def show(
     With --archived, archived instants are included. The column `timeline` then shows active, archived, or both
     (archiving was interrupted).
 
-    In hudi-cli: `timeline show active`, `timeline show incomplete`, `commits show --includeArchivedTimeline`; in SQL:
-    `show_timeline`.
+    In hudi-cli: `timeline show active`, `timeline show incomplete`; in SQL: `show_timeline`.
     """
     if watch is not None and common.output != "text":
         raise UsageError("--watch goes with --output text")
