@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 PARQUET, ORC = "Parquet", "ORC"
+RECORD_KEY = "_hoodie_record_key"
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    RECORD_KEY,
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Hudi's own columns, before those of the table."""
 _BATCH_ROWS = 4096
 
 

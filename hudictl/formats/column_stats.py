@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from hudictl.errors import Unreadable
 from hudictl.formats.wrappers import DECIMAL, LOCAL_DATE, WRAPPERS, decimal_of
 
+COLUMN_STATS = "column_stats"
 Value = bool | int | float | str | bytes | Decimal
 """As in Parquet: dates are days, times and timestamps are numbers since midnight or the epoch. After a compaction of
 the metadata table a decimal may be bytes: its unscaled number with the scale of a DecimalWrapper (0.15.0)."""
@@ -100,6 +101,11 @@ def agree(index: Statistics, footer: Statistics) -> bool:
         and same_value(index.least, footer.least)
         and same_value(index.greatest, footer.greatest)
     )
+
+
+def in_words(value: Value | None) -> str:
+    """A value as text; bytes in hexadecimal, and ? for one that is not known."""
+    return f"0x{value.hex()}" if isinstance(value, bytes) else "?" if value is None else str(value)
 
 
 def same_value(index: Value | None, footer: Value | None) -> bool:

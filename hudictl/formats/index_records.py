@@ -12,6 +12,7 @@ from uuid import UUID
 from hudictl.errors import Unreadable
 from hudictl.formats.metadata_records import partition_path
 
+RECORD_INDEX = "record_index"
 _BLOOM_FILTERS = 4
 _RECORD_INDEX = 5
 _UUID, _TEXT = 0, 1

@@ -4,8 +4,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from hudictl.formats.base_rows import META_COLUMNS
 from hudictl.render.json import plain
-from hudictl.reports.logs.records import META_COLUMNS, RecordRow
+from hudictl.reports.logs.records import RecordRow
 
 BLOCK_COLUMNS = ("index", "block_type", "instant", "fate", "record_key", "record")
 """The columns of a record in the table of one log."""

@@ -8,14 +8,12 @@ from posixpath import basename, dirname
 from typing import Any
 
 from hudictl.errors import HudictlError, NotFound, Unreadable
-from hudictl.formats.column_stats import ColumnEntry, combine_entries, decode_column_entry
+from hudictl.formats.base_rows import META_COLUMNS
+from hudictl.formats.column_stats import COLUMN_STATS, ColumnEntry, combine_entries, decode_column_entry, in_words
 from hudictl.formats.index_keys import column_stats_key
-from hudictl.formats.index_records import decode_entry, group_number, partition_of_group
+from hudictl.formats.index_records import RECORD_INDEX, decode_entry, group_number, partition_of_group
 from hudictl.formats.instants import format_time, utc_text_of_ms
 from hudictl.index_workers import Tried, index_records
-from hudictl.reports.indexes.column_stats import COLUMN_STATS, in_words
-from hudictl.reports.indexes.record_index import RECORD_INDEX
-from hudictl.reports.logs.records import META_COLUMNS
 from hudictl.reports.schemas import fields_of, table_schema_as_of
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.view import partition_named
@@ -73,8 +71,7 @@ def column_rows(table: Table, file: str, notes: list[str]) -> list[ColumnStatsRo
 
 
 def lookup_rows(table: Table, keys: Sequence[str], notes: list[str]) -> list[LookupRow]:
-    """What the record index says of keys: a row each, or several if partitions have indexes of their own. Arguments and
-    errors as of ``column_rows``."""
+    """What the record index says of keys: several rows if partitions have indexes of their own. See ``column_rows``."""
     rows: dict[str, list[LookupRow]] = {key: [] for key in keys}
     metadata = _with_index(table, RECORD_INDEX)
     for key, (place, ms, position) in _records(metadata, RECORD_INDEX, keys, notes, decode_entry):

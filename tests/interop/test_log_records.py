@@ -10,6 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from hudictl.formats.base_rows import RECORD_KEY
 from hudictl.formats.delete_records import DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import (
     AVRO_DATA,
@@ -22,7 +23,6 @@ from hudictl.formats.log_blocks import (
     read_blocks,
 )
 from hudictl.formats.log_contents import encode_avro, encode_deletes
-from hudictl.reports.logs.records import RECORD_KEY
 from tests import support
 from tests.interop.judge import RELEASES, Judge
 from tests.interop.log_records_support import assert_as_queried

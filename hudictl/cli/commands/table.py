@@ -84,9 +84,8 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
         show_result(common, "table schema", opened.uri, found, ())
         return
     said = f"The schema of {found.instant}." if found and found.instant else "The schema at the table's creation."
-    list_them(
-        fields_of(found.schema) if found else (), SchemaField, "no write has a schema", notes=[said] if found else ()
-    )
+    rows, notes = (fields_of(found.schema), [said]) if found else ([], [])
+    list_them(rows, SchemaField, "no write has a schema", notes=notes)
 
 
 def _print(out: "Console", described: "TableDescription") -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from hudictl.errors import Unreadable
+from hudictl.formats.index_records import RECORD_INDEX
 from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
@@ -25,7 +26,6 @@ from hudictl.table.settings import (
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline, taken_back
 
-RECORD_INDEX = "record_index"
 _OF_TABLE = re.compile(r"record-index-\d+-\d+")
 _RECORD_BYTES = 48
 """The record size with which Hudi's writers compute the size of a record index."""

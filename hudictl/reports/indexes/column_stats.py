@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from hudictl.formats.column_stats import Statistics, Value, agree
+from hudictl.formats.column_stats import COLUMN_STATS, Statistics, agree, in_words
 from hudictl.index_workers import (
     MergedSlice,
     StatisticsTask,
@@ -29,7 +29,6 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.metadata.listing import merged_slices
 
-COLUMN_STATS = "column_stats"
 DIFFERENT = "other statistics"
 
 _FILES = 4000
@@ -110,11 +109,6 @@ def differing_columns(
 def _words(found: Statistics) -> str:
     nulls = "?" if found.nulls is None else f"{found.nulls:,}"
     return f"{in_words(found.least)} to {in_words(found.greatest)}, {nulls} nulls of {found.values:,}"
-
-
-def in_words(value: Value | None) -> str:
-    """A value as text; bytes in hexadecimal, and ? for one that is not known."""
-    return f"0x{value.hex()}" if isinstance(value, bytes) else "?" if value is None else str(value)
 
 
 def _row(what: str, file: StoredFile, column: str | None, in_index: str | None, in_data: str | None) -> IndexDifference:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hudictl.errors import Unsupported
 from hudictl.formats.avro_schemas import parse_schema
-from hudictl.formats.index_records import Location, partition_of_group
+from hudictl.formats.index_records import RECORD_INDEX, Location, partition_of_group
 from hudictl.formats.schema_evolution import columns_in_millis
 from hudictl.index_workers import (
     Cells,
@@ -40,7 +40,6 @@ from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.metadata.listing import merged_slices
 
-RECORD_INDEX = "record_index"
 WRONG_LOCATION = "wrong location"
 MISPLACED = "wrong file group of the index"
 COUNTED = "keys differ"

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, StorageFailed, Unsupported
+from hudictl.formats.column_stats import COLUMN_STATS
+from hudictl.formats.index_records import RECORD_INDEX
 from hudictl.reports.indexes.bloom_filters import BLOOM_FILTERS, verify_bloom_filters
-from hudictl.reports.indexes.column_stats import COLUMN_STATS, verify_column_stats
-from hudictl.reports.indexes.record_index import RECORD_INDEX, verify_record_index
+from hudictl.reports.indexes.column_stats import verify_column_stats
+from hudictl.reports.indexes.record_index import verify_record_index
 from hudictl.reports.indexes.view import Comparison, IndexDifference, Step, list_data, newest_files
 from hudictl.table.metadata.listing import read_listing
 from hudictl.table.table import Table

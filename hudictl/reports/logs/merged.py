@@ -7,7 +7,7 @@ from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
-from hudictl.formats.base_rows import read_rows, require_rows
+from hudictl.formats.base_rows import META_COLUMNS, read_rows, require_rows
 from hudictl.formats.instants import SKELETONS
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_records
@@ -23,7 +23,7 @@ from hudictl.formats.record_merge import (
     merge_logs,
 )
 from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
-from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
+from hudictl.reports.logs.records import RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.reports.schemas import newest_schema
 from hudictl.table.logs.merge import merge_rule

@@ -6,6 +6,7 @@ from typing import Any
 
 from hudictl.errors import Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.base_rows import RECORD_KEY
 from hudictl.formats.delete_records import DeleteRecord
 from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
@@ -17,15 +18,6 @@ from hudictl.table.logs.reader import LogFile, logs_alone
 from hudictl.table.logs.scan import Judged, numbered_blocks
 from hudictl.table.table import Table
 
-RECORD_KEY = "_hoodie_record_key"
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    RECORD_KEY,
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-"""Hudi's own columns, before those of the table."""
 _CDC_KEY = "record_key"
 _CDC_IMAGES = ("after", "before")
 

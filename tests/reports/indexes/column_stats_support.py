@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from hudictl import index_workers
-from hudictl.reports.indexes.column_stats import COLUMN_STATS
+from hudictl.formats.column_stats import COLUMN_STATS
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.logs.slice_files import slice_files
 from hudictl.table.metadata.listing import listing_table, merged_slices

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hudictl import index_workers
-from hudictl.reports.indexes.record_index import RECORD_INDEX
+from hudictl.formats.index_records import RECORD_INDEX
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.logs.slice_files import slice_files
 from hudictl.table.metadata.listing import listing_table, merged_slices

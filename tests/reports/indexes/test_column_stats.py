@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hudictl.formats.column_stats import COLUMN_STATS
 from hudictl.reports.indexes import column_stats
-from hudictl.reports.indexes.column_stats import COLUMN_STATS
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put

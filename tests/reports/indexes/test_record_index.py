@@ -9,9 +9,8 @@ import pytest
 
 from hudictl import index_workers
 from hudictl.errors import Conflict
-from hudictl.formats.index_records import Location, decode_location, group_number
+from hudictl.formats.index_records import RECORD_INDEX, Location, decode_location, group_number
 from hudictl.reports.indexes import record_index
-from hudictl.reports.indexes.record_index import RECORD_INDEX
 from hudictl.reports.indexes.view import chosen
 from tests import support
 from tests.fixtures import Unpack
