@@ -30,6 +30,7 @@ from hudictl.reports.commits import (
     CommitRow,
 )
 from hudictl.reports.doctor.checkup import Checkup
+from hudictl.reports.file_explain import FileExplained
 from hudictl.reports.file_history import FileEvent
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
@@ -95,6 +96,7 @@ class Document:
 
 _NO_SAVEPOINT = "savepoint delete 20261121030414313 --yes"
 _NO_INSTANT = ".hoodie/timeline/20261121030627840.*"
+_DATA_FILE = "384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_2-1607-3438_20261121030410998.parquet"
 _PAST = ".hoodie/timeline/20261121030623731*"
 _FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_20261121030415374.parquet"
 _LOCK = {"lock": LockConfig}
@@ -176,6 +178,7 @@ DOCUMENTS = (
     Document("orphans delete", RESULT, OrphanPlan, PLANNED, "--plan", FAILED, _NO_INSTANT),
     Document("orphans delete", RESULT, OrphanResult, DONE, None),
     Document("file slices", ROWS, SliceRow, table=FAILED),
+    Document("file explain", RESULT, FileExplained, line=_DATA_FILE),
     Document("file history", ROWS, FileEvent, line="384bfc70-33f5-4dfa-9fc7-f4f791e27901-0"),
     Document("log records", ROWS, RecordRow, line="/lake/trips/part-0", table=FAILED),
     Document("log verify", ROWS, DefectRow, table=FAILED, breaks=_PAST),

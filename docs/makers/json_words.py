@@ -112,6 +112,13 @@ WORDS = {
     "CheckpointRow.checkpoint": "How far Hudi Streamer had read its source.",
     "CheckpointRow.problem": "Why the commit's metadata cannot be read.",
     "FileEvent.bytes": "Bytes written.",
+    "FileExplained.path": "Path below the table's base path.",
+    "FileExplained.write_token": "Write token: partition of Spark, stage and attempt.",
+    "FileExplained.log_version": "Version of a log: its number in the file slice.",
+    "FileExplained.bytes": "Size of the file; null if it is not there.",
+    "FileExplained.modified_utc": "When the file was changed last; null if it is not there.",
+    "FileExplained.why": "The fate in words.",
+    "deleted_by": "The command or table service that deletes it; null if it is not deletable.",
     "FileEvent.problem": "Why the instant's records cannot be read.",
     # Table services, rollbacks, restores
     "diagnosis": "What a pending one waits for, and the command that ends it; null if it is completed.",

@@ -48,6 +48,7 @@ EXAMPLES = {
         "log records '/lake/trips/part-0/.*.log.*' --limit 5",
         "log records --merged /lake/trips/part-0 -o json",
     ),
+    "file explain": ("file explain 384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_2-1607-3438_20261121030410998.parquet",),
     "file history": ("file history 384bfc70-33f5-4dfa-9fc7-f4f791e27901-0 --archived",),
     "file slices": ("file slices", "file slices --partition part-0"),
     "log verify": ("log verify",),

@@ -20,7 +20,7 @@ _REPEATED = (
     *("--config", "--table", "--profile", "--storage-option", "--timezone", "--props", "--hoodie-conf"),
     *("--interval", "--misses", "--engine", "--master", "--conf", "--shared-filesystem"),
 )
-_SENTENCES = ("advice", "hint", "leaves")
+_SENTENCES = ("advice", "deleted_by", "hint", "leaves")
 """Fields of results in which names of a table are ``quoted``: so a table puts no command of its own there."""
 
 
@@ -74,7 +74,8 @@ class ToCopy:
             known = type(known)(map(self.all_of, known))
         elif is_dataclass(value):
             told = {entry.name: getattr(value, entry.name) for entry in fields(value)}
-            told = {name: self.text(said) if name in _SENTENCES else self.all_of(said) for name, said in told.items()}
+            spoken = {name: self.text(said) for name, said in told.items() if name in _SENTENCES and said}
+            told = {name: self.all_of(said) for name, said in told.items()} | spoken
             known = replace(known, **told | ({"command": self.command(known.command)} if "leaves" in told else {}))
         completed: Said = known
         return completed

@@ -1,6 +1,6 @@
 """``file history``: what instants did with a file group, or with one file (checked on Hudi 0.15.0 to 1.2.0)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,16 +8,14 @@ from hudictl.errors import Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS
 from hudictl.reports.commits import by_partition, sums_of
+from hudictl.reports.record_files import TOLD, name_of, reads
 from hudictl.reports.records import Fields, Recorded, records_of
-from hudictl.reports.service_files import TOLD, Told, reads
-from hudictl.reports.services import clustered, name_of
 from hudictl.reports.timeline import TimelineFilter
-from hudictl.storage.uri import kind_of, local_path
 from hudictl.table.files.view import partition_named
 from hudictl.table.table import Table
 
 _ACTIONS = (*WRITE_ACTIONS, CLEAN, ROLLBACK, RESTORE, SAVEPOINT)
-REPLACED = "replaced"
+REPLACED, WRITTEN, DELETED = "replaced", "written", "deleted"
 
 
 @dataclass(frozen=True)
@@ -64,56 +62,39 @@ class Wanted:
 
 def wanted_file(table: Table, said: str, partition: str | None) -> Wanted:
     """What a typed file id, file name, or path of a file stands for: below the table, or whole."""
-    path = said.removeprefix(f"{table.uri}/")
-    if "/" in said and kind_of(table.uri) == "file":
-        base, whole = f"{local_path(table.uri)}/", local_path(said)
-        path = whole.removeprefix(base) if whole.startswith(base) else path
+    path = said.removeprefix(f"{table.uri}/").removeprefix(f"{table.uri.removeprefix('file://')}/")
     folder, _, name = path.rpartition("/")
-    where = folder if partition is None and "/" in said else partition
     data = parse_data_file(name)
-    named = None if where is None else partition_named(where)
-    return Wanted(named, name, None) if data is None else Wanted(named, data.file_id, name)
+    where = folder if partition is None and "/" in said else partition
+    place = None if where is None else partition_named(where)
+    return Wanted(place, name, None) if data is None else Wanted(place, data.file_id, name)
 
 
-def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tuple[list[FileEvent], list[str]]:
+def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tuple[list[FileEvent], tuple[str, ...]]:
     """The events in the order of the instants, and what to say of those that are not there. Records are read one after
     the other. An instant with damaged records is among them: it may have done anything.
 
     Raises Unreadable: see ``records_of``.
     """
-    found: list[FileEvent] = []
-    first = "~"
+    found, first = list[FileEvent](), "~"
     for entry in records_of(table, replace(instants, actions=_ACTIONS), plans=True):
         first = min(first, entry.time)
         found += _events(entry, wanted)
     # A clean that deletes all of a partition names none of its files.
     partitions = {event.partition for event in found if event.file or event.event == REPLACED} | {wanted.partition}
     found = [event for event in found if event.problem or event.partition in partitions - {None}]
-    return found, list(_cut(wanted, instants, found, first))
-
-
-def _cut(wanted: Wanted, instants: TimelineFilter, found: Iterable[FileEvent], first: str) -> Iterator[str]:
     data = parse_data_file(wanted.name or "")
     whole = any(event.begins for event in found) if data is None else first <= data.instant
-    if whole or instants.since:
-        return
-    if not instants.archived:
-        yield "Older instants may be archived: --archived includes them."
-    elif first != "~":
-        yield f"The archive begins with {first}: what happened before is not recorded."
+    if whole or instants.since or first == "~":
+        return found, ()
+    cut = f"The archive begins with {first}: what happened before is not recorded."
+    return found, (cut if instants.archived else "Older instants may be archived: --archived includes them.",)
 
 
 def _events(entry: Recorded, wanted: Wanted) -> Iterator[FileEvent]:
     done = entry.done or {}
-    operation = done.get("operationType")
-    event = FileEvent(
-        entry.time,
-        entry.action,
-        entry.state,
-        entry.timeline,
-        entry.completed_utc,
-        str(operation) if operation not in (None, "UNKNOWN") else None,
-    )
+    operation = str(done["operationType"]) if done.get("operationType") not in (None, "UNKNOWN") else None
+    event = FileEvent(entry.time, entry.action, entry.state, entry.timeline, entry.completed_utc, operation)
     try:
         if entry.problem is not None:
             raise Unreadable(entry.problem)
@@ -123,8 +104,7 @@ def _events(entry: Recorded, wanted: Wanted) -> Iterator[FileEvent]:
 
 
 def _told(entry: Recorded, done: Fields, wanted: Wanted) -> Iterator[dict[str, Any]]:
-    """The columns of each event."""
-    for target, partition, file, event in _others(entry, done):
+    for target, partition, file, event in TOLD.get(entry.action, reads)(entry):
         if wanted.means(partition, file):
             yield {"event": event, "partition": partition, "file": file, "target": target}
     for partition, stats in by_partition(done, "partitionToWriteStats").items():
@@ -135,18 +115,7 @@ def _told(entry: Recorded, done: Fields, wanted: Wanted) -> Iterator[dict[str, A
             files |= {path: {"bytes": int(size)} for path, size in (stat.get("cdcStats") or {}).items()}
             for path, columns in files.items():
                 if path and wanted.means(partition, name_of(path)):
-                    yield {"event": "written", "partition": partition, "file": name_of(path), **columns}
+                    yield {"event": WRITTEN, "partition": partition, "file": name_of(path), **columns}
     for partition, ids in by_partition(done, "partitionToReplaceFileIds").items():
         if wanted.file_id in ids and wanted.partition in (None, partition):
             yield {"event": REPLACED, "partition": partition}
-
-
-def _others(entry: Recorded, done: Fields) -> Iterator[Told]:
-    if entry.action == SAVEPOINT:
-        for partition, part in (done.get("partitionMetadata") or {}).items():
-            yield from ((None, partition, name, "saved") for name in part["savepointDataFile"])
-    elif entry.action in TOLD:
-        yield from TOLD[entry.action](entry)
-    else:
-        plan = entry.plan or {}
-        yield from reads(entry, clustered(plan) if plan.get("clusteringPlan") else plan.get("operations") or ())

@@ -23,6 +23,7 @@ from hudictl.formats.instants import (
 )
 from hudictl.phrases import command_of, span
 from hudictl.reports.commits import by_partition, sums_of
+from hudictl.reports.record_files import clustered, planned_cleans, rollbacks_of
 from hudictl.reports.records import Fields, Recorded, records_of, the_one
 from hudictl.reports.timeline import Entry, TimelineFilter
 from hudictl.state.facts import read_signs
@@ -245,19 +246,6 @@ def _with_remedy(text: str, remedy: Collection[Remedy]) -> str:
     return f"{text} ({in_words(tuple(remedy))})" if remedy else text
 
 
-def name_of(path: str) -> str:
-    """The name of a file in a record: its path there may be whole."""
-    return path.rpartition("/")[2]
-
-
-def planned_cleans(plan: Fields) -> Mapping[str, list[str]]:
-    """The files that a clean's plan deletes, by partition."""
-    files = {path: [*map(name_of, names)] for path, names in (plan.get("filesToBeDeletedPerPartition") or {}).items()}
-    for path, infos in (plan.get("filePathsToBeDeletedPerPartition") or {}).items():
-        files[path] = [*files.get(path, ()), *(name_of(info["filePath"]) for info in infos)]
-    return files
-
-
 def _clean(entry: Recorded) -> Columns:
     plan, done = entry.plan or {}, entry.done
     if done is not None:
@@ -316,11 +304,6 @@ def _clustering(entry: Recorded) -> Columns | None:
     return columns
 
 
-def clustered(plan: Fields) -> list[Fields]:
-    """The slices that a clustering's plan reads."""
-    return [one for group in plan["clusteringPlan"]["inputGroups"] for one in group["slices"]]
-
-
 def _written(done: Fields, *names: str) -> Columns:
     if not done:
         return {}
@@ -359,11 +342,6 @@ def _restore(entry: Recorded) -> Columns:
     columns: Columns = {"target": plan.get("savepointToRestoreTimestamp"), "instants": len(times)}
     columns |= {"newest": max(times, default=None), "oldest": min(times, default=None)}
     return columns | (_undone(rollbacks_of(done)) if done else {})
-
-
-def rollbacks_of(done: Fields) -> list[Fields]:
-    """The results of the rollbacks in a restore's result."""
-    return [one for some in done["hoodieRestoreMetadata"].values() for one in some or () if one]
 
 
 def _undone(rollbacks: Collection[Fields]) -> Columns:

@@ -59,6 +59,7 @@ def looks(copy: Copy) -> list[Command]:
             ("marker", "list", failed),
             ("orphans", "list", *_SCAN),
             ("file", "slices", *_SCAN),
+            ("file", "explain", "part-0/x-0_0-1-2_20261121.parquet", *_SCAN),
             ("file", "history", "part-0/x-0_0-1-2_20261121.parquet", "--archived"),
             ("partition", "list", *_SCAN),
             ("stats", "sizes", "--by", "commit", *_SCAN),

@@ -1,9 +1,12 @@
 """``hudictl file history`` and ``file explain``, as they are typed."""
 
 import csv
+import re
 
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import put
+
+LOCAL = ("--engine", "local")
 
 
 def test_history_as_a_list(unpack: Unpack, tell: Tell) -> None:
@@ -36,3 +39,37 @@ def test_history_of_nothing(unpack: Unpack, tell: Tell) -> None:
     put(done, b"{ no commit")
     said = tell("file", "history", "no-such-file-0", "-t", copy.path)
     assert (said.code, done.name in said.out) == (14, True)
+
+
+def test_explain_says_what_a_file_is(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    path = next(path for path in sorted(copy.data()) if copy.commits[-1] in path)
+    said = tell("file", "explain", path, "-t", copy.path, *LOCAL)
+    assert (said.code, said.err) == (0, "")
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in said.out.splitlines())
+    found = tell("file", "explain", copy.path / path, "-t", copy.path, *LOCAL, "-o", "json").json["result"]
+    assert (found["path"], found["fate"]) == (path, "read")
+    assert (facts["path"], facts["fate"], facts["deletable"]) == (path, "read", "no")
+    assert found["deletable"] is False
+    assert found["deleted_by"] is None
+    assert "deleted by" not in facts
+    saved = next(path for path in sorted(copy.data()) if copy.savepoints[0] in path)
+    found = tell("file", "explain", saved, "-t", copy.path, *LOCAL, "-o", "json").json["result"]
+    assert (found["fate"], copy.savepoints[0] in found["why"]) == ("saved", True)
+
+
+def test_explain_a_failed_write_with_a_command_to_copy(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    failed = next(row["instant"] for row in tell("failed-writes", "list", "-t", copy.path, "-o", "json").json["rows"])
+    path = next(path for path in sorted(copy.data()) if failed in path)
+    found = tell("file", "explain", path, "-t", copy.path, *LOCAL, "-o", "json").json["result"]
+    assert (found["fate"], found["deletable"]) == ("pending", True)
+    assert found["deleted_by"] == f"`hudictl failed-writes clean --table={copy.path} --engine=local`"
+
+
+def test_2_what_is_no_data_file(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("file", "explain", ".hoodie_partition_metadata", "-t", copy.path, *LOCAL)
+    assert (said.code, "not the name of a data file" in said.line) == (2, True)
+    said = tell("file", "explain", "x-0_0-1-2_20261121030000000.parquet", "-t", copy.path, *LOCAL)
+    assert (said.code, "unknown" in said.out, "deletable" in said.out) == (0, True, True)

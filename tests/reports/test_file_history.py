@@ -29,7 +29,7 @@ Event = tuple[str, str, str, str | None]
 
 def history(
     copy: Copy, said: str, wanted: TimelineFilter = ALL, partition: str | None = None
-) -> tuple[list[FileEvent], list[str]]:
+) -> tuple[list[FileEvent], tuple[str, ...]]:
     table = open_table(str(copy.path), zone="UTC")
     return file_history(table, wanted_file(table, said, partition), wanted)
 
@@ -115,7 +115,7 @@ def test_one_file_by_its_name_or_path_and_in_one_partition(unpack: Unpack, versi
     assert data is not None
     rows, notes = history(copy, name)
     assert short(rows) == [(instant.time, "deleted", "part-0", name), (data.instant, "written", "part-0", name)]
-    assert notes == []
+    assert notes == ()
     for said in (f"part-0/{name}", f"{copy.path}/part-0/{name}", f"{copy.table.uri}/part-0/{name}"):
         assert history(copy, said)[0] == rows
     assert history(copy, name, ALL, "./part-0/")[0] == rows
@@ -136,19 +136,19 @@ def test_what_the_archive_has_is_said(unpack: Unpack, version: str) -> None:
     first = rows[-1]
     assert (first.event, first.begins) == ("written", True)
     group = str(parse_data_file(str(first.file)).file_id)  # type: ignore[union-attr]
-    assert history(copy, group)[1] == []
+    assert history(copy, group)[1] == ()
     fewer, notes = history(copy, group, ACTIVE)
     assert fewer == [row for row in rows if row.timeline == "active"]
-    assert notes == ["Older instants may be archived: --archived includes them."]
-    assert history(copy, str(fewer[0].file), ACTIVE)[1] == []
+    assert notes == ("Older instants may be archived: --archived includes them.",)
+    assert history(copy, str(fewer[0].file), ACTIVE)[1] == ()
     # Asked for a time: nothing is missing that was asked for.
-    assert history(copy, group, replace(ACTIVE, since=fewer[0].time))[1] == []
+    assert history(copy, group, replace(ACTIVE, since=fewer[0].time))[1] == ()
     archive = copy.path / copy.table.layout.archive
     for path in archive.iterdir():
         path.unlink()
     fewer, notes = history(copy, group)
     start = min(instant.time for instant in load_timeline(copy.table).instants)
-    assert notes == [f"The archive begins with {start}: what happened before is not recorded."]
+    assert notes == (f"The archive begins with {start}: what happened before is not recorded.",)
 
 
 def groups_of(copy: Copy) -> set[str]:

@@ -4,8 +4,18 @@ import click
 
 from hudictl.cli.complete import partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import PATH, EngineOptions, TableOptions, as_of_option, engine_options
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, as_of_option, engine_options, table_options
+from hudictl.cli.show import text_output
+from hudictl.cli.streams import emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
+
+_partition = click.option(
+    "--partition",
+    metavar="PARTITION",
+    shell_complete=partitions,
+    help="This partition only. Then one listing is enough, and Spark is not started.",
+)
 
 
 @click.group(cls=StrictGroup)
@@ -14,12 +24,7 @@ def file() -> None:
 
 
 @file.command()
-@click.option(
-    "--partition",
-    metavar="PARTITION",
-    shell_complete=partitions,
-    help="Show this partition only. Then one listing is enough, and Spark is not started.",
-)
+@_partition
 @as_of_option("Show the table as of this instant.")
 @list_options()
 @engine_options
@@ -48,7 +53,7 @@ def slices(
 
 @file.command()
 @click.argument("file", metavar="ID|NAME", type=PATH)
-@click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="The partition of the file.")
+@_partition
 @list_options(by_time=True)
 def history(common: TableOptions, given: ListOptions, file: str, partition: str | None) -> None:
     """List what instants did with a file group, or with one file of it, newest first.
@@ -64,6 +69,33 @@ def history(common: TableOptions, given: ListOptions, file: str, partition: str 
     rows, notes = file_history(table, wanted_file(table, file, partition), given.instants(table))
     hidden = () if given.archived else ("timeline",)
     empty = "no instant names the file"
-    show_list(
-        common, given, "file history", table, rows, FileEvent, empty, by_time=True, hidden=hidden, notes=tuple(notes)
-    )
+    show_list(common, given, "file history", table, rows, FileEvent, empty, by_time=True, hidden=hidden, notes=notes)
+
+
+@file.command()
+@click.argument("file", metavar="NAME|PATH", type=PATH)
+@_partition
+@table_options
+@engine_options
+def explain(common: TableOptions, engine_options: EngineOptions, file: str, partition: str | None) -> None:
+    """Explain one data file: the parts of its name, why it is there, and whether it may be deleted.
+
+    It is not deletable if queries, a restore to a savepoint, or a plan need it, or if nothing proves that they do not.
+    Whether other tables use it is not known.
+    """
+    from hudictl.render.json import envelope
+    from hudictl.render.text import print_facts
+    from hudictl.reports.file_explain import explain_file
+    from hudictl.reports.file_history import wanted_file
+
+    table = common.open()
+    engine = engine_options.open(table)
+    try:
+        explained = to_copy().all_of(explain_file(table, engine, wanted_file(table, file, partition)))
+    finally:
+        engine.close()
+    if common.json:
+        emit_parts(envelope("file explain", table.uri, result=explained))
+        return
+    with text_output(common.color) as out:
+        print_facts(out, [(name.replace("_", " "), said) for name, said in vars(explained).items() if said is not None])

@@ -92,7 +92,7 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
         logs = [LogView(file.data.name, file.data.instant, file.size or 0) for file in entry.logs]
         merged = [file for file in entry.files if not file.data.cdc]
         read = compactable and entry in before[:1] and (pending is not None or any(not f.data.is_base for f in merged))
-        log_bytes, base_bytes = sum(log.bytes for log in logs), entry.base.size if entry.base else None
+        log_bytes, base_bytes = sum(log.bytes for log in logs), entry.base and entry.base.size
         row = SliceRow(
             *group,
             entry.key,

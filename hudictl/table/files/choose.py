@@ -22,6 +22,11 @@ def is_base(file: StoredFile) -> bool:
     return file.data.is_base
 
 
+def is_of_group(file_id: str, file: StoredFile) -> bool:
+    """Whether it is of a file group."""
+    return file.data.file_id == file_id
+
+
 def is_log(file_id: str | None, file: StoredFile) -> bool:
     """Whether it is a log; of one file group, if this is given."""
     return not file.data.is_base and file_id in (None, file.data.file_id)
