@@ -237,20 +237,23 @@ def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
 
 def decode_lsm_bodies(
     read_at: ReadAt, size: int, name: str, wanted: Collection[tuple[str, str]], *, plans: bool
-) -> dict[tuple[str, str], tuple[bytes, bytes]]:
-    """The files of some instants, by time and action: the completed one, and the plan (b"" where there is none).
+) -> Iterator[tuple[tuple[str, str], bytes, bytes]]:
+    """The files of some instants, as they come: time and action, the completed one, and the plan (b"" where there is
+    none).
 
     Raises:
-        Unreadable: also where one of the instants is not found, which ``decode_lsm`` has found.
+        Unreadable: also behind the last, where one of the instants is not found, which ``decode_lsm`` has found.
     """
     columns = {"instantTime": TEXT, "action": TEXT, "metadata": BYTES, **({"plan": BYTES} if plans else {})}
+    lost = set(wanted)
     with _unreadable(name, "read as Parquet"):
-        rows = [(*row, b"")[:4] for row in read_rows(read_at, size, columns, {time for time, _ in wanted})]
-    found = {(time, action): (metadata or b"", plan or b"") for time, action, metadata, plan in rows}
-    lost = sorted(set(wanted) - found.keys())
+        for row in read_rows(read_at, size, columns, {time for time, _ in wanted}):
+            time, action, metadata, plan = (*row, b"")[:4]
+            if (time, action) in wanted:
+                lost.discard((time, action))
+                yield (time, action), metadata or b"", plan or b""
     if lost:
-        raise Unreadable(f"{name} is damaged: it lists {' '.join(lost[0])}, but has no row of it", file=name)
-    return {key: found[key] for key in wanted}
+        raise Unreadable(f"{name} is damaged: it lists {' '.join(min(lost))}, but has no row of it", file=name)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ _LEAST_ROW_BYTES = 8
 _MOST_RATIO = 300
 """Of the bytes after decompression to those before. Real histories reach 80: their instants have the same schemas."""
 _MOST_CHARACTERS = 100
-_BATCH_BYTES = 64 * 1024 * 1024
+_BATCH_BYTES = 16 * 1024 * 1024
 _BATCH_ROWS = 4096
 # Most such files are this small: they are read in one request, instead of several for single columns.
 _READ_WHOLE_BYTES = 1024 * 1024

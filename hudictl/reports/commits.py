@@ -116,7 +116,7 @@ class CheckpointRow:
 
 def commit_rows(table: Table, wanted: TimelineFilter) -> Iterator[CommitRow]:
     """The completed writes. Raises Unreadable: see ``records_of``."""
-    rows = ((_row(entry), schema_of(entry)) for entry in records_of(table, _completed(wanted)))
+    rows = records_of(table, _completed(wanted), lambda entry: (_row(entry), schema_of(entry)))
     return _against_older(rows) if wanted.descending else _against_older_first(rows)
 
 
@@ -133,12 +133,14 @@ def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[Amplifi
 
 def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:
     """The completed writes that have a checkpoint. Raises Unreadable: see ``records_of``."""
-    for entry in records_of(table, _completed(wanted)):
-        key, value = checkpoint_of(entry.done or {})
-        if key is not None or entry.problem is not None:
-            yield CheckpointRow(
-                entry.time, entry.action, entry.timeline, entry.completed_utc, key, value, entry.problem
-            )
+    for row in records_of(table, _completed(wanted), _checkpoint):
+        if row.key is not None or row.problem is not None:
+            yield row
+
+
+def _checkpoint(entry: Recorded) -> CheckpointRow:
+    key, value = checkpoint_of(entry.done or {})
+    return CheckpointRow(entry.time, entry.action, entry.timeline, entry.completed_utc, key, value, entry.problem)
 
 
 def commit_partitions(table: Table, time: str) -> list[CommitPartition]:

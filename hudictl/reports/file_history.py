@@ -77,9 +77,10 @@ def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tupl
     Raises Unreadable: see ``records_of``.
     """
     found, first = list[FileEvent](), "~"
-    for entry in records_of(table, replace(instants, actions=_ACTIONS), plans=True):
-        first = min(first, entry.time)
-        found += _events(entry, wanted)
+    asked = replace(instants, actions=_ACTIONS)
+    for time, events in records_of(table, asked, lambda entry: (entry.time, [*_events(entry, wanted)]), plans=True):
+        first = min(first, time)
+        found += events
     # A clean that deletes all of a partition names none of its files.
     partitions = {event.partition for event in found if event.file or event.event == REPLACED} | {wanted.partition}
     found = [event for event in found if event.problem or event.partition in partitions - {None}]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from hudictl.errors import Conflict, HudictlError, Unreadable
 from hudictl.formats import instants as fmt
@@ -17,6 +17,7 @@ from hudictl.table.timeline.active import read_instant
 from hudictl.table.timeline.archive import archived_files, at_one_time, read_bodies
 
 Fields = Mapping[str, Any]
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,18 @@ class Recorded:
 
 
 def records_of(
-    table: Table, wanted: TimelineFilter, *, plans: bool = False, chosen: Callable[[Entry], bool] = lambda _: True
-) -> Iterator[Recorded]:
-    """The instants of known actions. The timeline is listed at once; what is archived meanwhile is read there.
+    table: Table,
+    wanted: TimelineFilter,
+    told: Callable[[Recorded], Row],
+    *,
+    plans: bool = False,
+    chosen: Callable[[Entry], bool] = lambda _: True,
+) -> Iterator[Row]:
+    """What is told of the instants of known actions, one after the other: no records but those of one instant are in
+    memory. The timeline is listed at once; what is archived meanwhile is read there.
 
     Args:
+        told: makes of an instant what is kept of it.
         plans: whether requests are read, too; of an archive of layout 1 they are not.
         chosen: the instants that are read at all.
 
@@ -56,9 +64,12 @@ def records_of(
         shown, key=lambda pair: pair[0].file if isinstance(pair[0], ArchivedInstant) else None
     ):
         if file is None:
-            yield from (_active(table, entry, where, plans) for entry, where in members if isinstance(entry, Instant))
+            for entry, where in members:
+                if isinstance(entry, Instant):
+                    yield told(_active(table, entry, where, plans))
         else:
-            yield from _archived(table, [entry for entry, _ in members if isinstance(entry, ArchivedInstant)], plans)
+            entries = [entry for entry, _ in members if isinstance(entry, ArchivedInstant)]
+            yield from _archived(table, entries, told, plans)
 
 
 def the_one(table: Table, time: str, wanted: TimelineFilter, *, plans: bool = False) -> Recorded | None:
@@ -66,8 +77,8 @@ def the_one(table: Table, time: str, wanted: TimelineFilter, *, plans: bool = Fa
     and states. Raises Unreadable: see ``records_of``."""
     for archived in (False, True):
         at = replace(wanted, since=time, until=time, archived=archived)
-        for entry in records_of(table, at, plans=plans):
-            if entry.time == time:
+        for entry in records_of(table, at, lambda entry: entry if entry.time == time else None, plans=plans):
+            if entry is not None:
                 return entry
     return None
 
@@ -91,18 +102,20 @@ def _decoded(body: Body, what: str) -> Fields | None:
     return read_record(body, what).fields if body else None
 
 
-def _archived(table: Table, entries: Sequence[ArchivedInstant], plans: bool) -> Iterator[Recorded]:
+def _archived(
+    table: Table, entries: Sequence[ArchivedInstant], told: Callable[[Recorded], Row], plans: bool
+) -> Iterator[Row]:
+    bodies = read_bodies(table, entries, plans=plans)
     try:
-        bodies = read_bodies(table, entries, plans=plans)
-        # Of layout 1, pending states have records of other kinds, or none.
-        read = {entry: (body, plan) for entry, body, plan in bodies}
+        read = {entry: told(_of_archive(table, entry, body, plan)) for entry, body, plan in bodies}
     except FileNotFoundError:
-        yield from (found for entry in entries for found in _now_archived(table, entry, plans))
+        yield from (told(found) for entry in entries for found in _now_archived(table, entry, plans))
         return
     except Unreadable as error:
-        yield from (replace(_without_records(table, entry, ARCHIVED), problem=error.message) for entry in entries)
+        yield from (told(replace(_without_records(table, one, ARCHIVED), problem=error.message)) for one in entries)
         return
-    yield from (_of_archive(table, entry, *read.get(entry, (b"", b""))) for entry in entries)
+    # Of layout 1, pending states have records of other kinds, or none.
+    yield from (read[one] if one in read else told(_of_archive(table, one, b"", b"")) for one in entries)
 
 
 def _now_archived(table: Table, instant: Instant | ArchivedInstant, plans: bool) -> list[Recorded]:

@@ -1,7 +1,7 @@
 """``table schema``: the fields of a table's records, now or then, and the writes that changed them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hudictl.errors import Unreadable
@@ -70,26 +70,26 @@ def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
 
 def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[str, str] | None:
     """The newest completed write with a schema, up to an instant, and its schema as text. Raises Unreadable."""
-    for entry in _writes(table, until, archived=archived):
-        if entry.problem is not None:
-            raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
-        if text := schema_of(entry):
-            return entry.time, text
+    for row, text in _writes(table, until, archived=archived):
+        if row.problem is not None:
+            raise Unreadable(row.problem, hint="`hudictl timeline inspect` shows the instant's other files")
+        if text:
+            return row.time, text
     return None
 
 
 def schema_changes(table: Table) -> Iterator[SchemaChange]:
     """The writes that changed the schema, newest first, of both timelines. Raises Unreadable: see ``records_of``."""
-    newer: tuple[Recorded, str] | None = None
+    newer: tuple[SchemaChange, str] | None = None
     damaged: list[SchemaChange] = []
-    for entry in _writes(table, "~", archived=True):
-        if entry.problem is not None:
-            damaged.append(_row(entry, problem=entry.problem))
-        elif text := schema_of(entry):
+    for row, text in _writes(table, "~", archived=True):
+        if row.problem is not None:
+            damaged.append(row)
+        elif text:
             if newer and newer[1] != text:
                 yield from _changes(*newer, text)
             yield from damaged
-            newer, damaged = (entry, text), []
+            newer, damaged = (row, text), []
     yield from damaged
 
 
@@ -103,9 +103,17 @@ def fields_of(schema: Any) -> list[SchemaField]:
     ]
 
 
-def _writes(table: Table, until: str, *, archived: bool) -> Iterator[Recorded]:
+def _writes(table: Table, until: str, *, archived: bool) -> Iterator[tuple[SchemaChange, str | None]]:
+    """The writes that can change the schema, each as a row without a change, and with its schema."""
     wanted = TimelineFilter(WRITE_ACTIONS, ("completed",), until=until, descending=True, archived=archived)
-    return (entry for entry in records_of(table, wanted) if (entry.done or {}).get("operationType") not in KEEPERS)
+    return filter(None, records_of(table, wanted, _written))
+
+
+def _written(entry: Recorded) -> tuple[SchemaChange, str | None] | None:
+    if (entry.done or {}).get("operationType") in KEEPERS:
+        return None
+    row = SchemaChange(entry.time, entry.action, entry.timeline, entry.completed_utc, problem=entry.problem)
+    return row, schema_of(entry)
 
 
 def _parsed(text: str, of: str) -> dict[str, Any]:
@@ -117,15 +125,15 @@ def _parsed(text: str, of: str) -> dict[str, Any]:
     return found
 
 
-def _changes(entry: Recorded, newer: str, older: str) -> Iterator[SchemaChange]:
+def _changes(row: SchemaChange, newer: str, older: str) -> Iterator[SchemaChange]:
     try:
-        schemas = _parsed(older, "the write before"), _parsed(newer, entry.time)
+        schemas = _parsed(older, "the write before"), _parsed(newer, row.time)
     except Unreadable as error:
-        yield _row(entry, problem=error.message)
+        yield replace(row, problem=error.message)
         return
     before, after = ({field.name: field for field in fields_of(schema)} for schema in schemas)
     both = [(before[name], field) for name, field in after.items() if name in before]
-    found = {
+    found: dict[str, Any] = {
         "added": tuple(name for name in after if name not in before),
         "removed": tuple(name for name in before if name not in after),
         "changed": tuple(f"{one.name}: {one.type} to {other.type}" for one, other in both if one.type != other.type),
@@ -133,11 +141,7 @@ def _changes(entry: Recorded, newer: str, older: str) -> Iterator[SchemaChange]:
         "made_required": tuple(one.name for one, other in both if one.nullable and not other.nullable),
     }
     if schemas[0] != schemas[1]:
-        yield _row(entry, **found)
-
-
-def _row(entry: Recorded, **more: Any) -> SchemaChange:
-    return SchemaChange(entry.time, entry.action, entry.timeline, entry.completed_utc, **more)
+        yield replace(row, **found)
 
 
 def _is_nullable(kind: Any) -> bool:

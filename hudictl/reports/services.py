@@ -183,18 +183,20 @@ class Service:
 def service_rows(table: Table, service: Service, wanted: TimelineFilter) -> Iterator[ServiceRow]:
     """The instants of one kind, with a diagnosis of each that is pending. Raises Unreadable: see ``records_of``."""
     diagnosis = diagnosed(table)
-    found = records_of(table, replace(wanted, actions=service.actions), plans=True, chosen=service.chosen)
-    for entry in found:
+
+    def row(entry: Recorded) -> ServiceRow | None:
         try:
             columns, problem = service.columns(entry), entry.problem
         except (Unreadable, AttributeError, KeyError, TypeError, ValueError) as error:
             columns, problem = {}, entry.problem or f"it is not what Hudi writes: {error}"
-        if columns is not None:
-            times = (entry.requested_utc, entry.completed_utc, entry.duration_ms)
-            said = diagnosis(entry)
-            yield service.row_type(
-                entry.time, entry.state, entry.timeline, *times, **columns, diagnosis=said, problem=problem
-            )
+        if columns is None:
+            return None
+        times = (entry.requested_utc, entry.completed_utc, entry.duration_ms)
+        columns |= {"diagnosis": diagnosis(entry), "problem": problem}
+        return service.row_type(entry.time, entry.state, entry.timeline, *times, **columns)
+
+    asked = replace(wanted, actions=service.actions)
+    return filter(None, records_of(table, asked, row, plans=True, chosen=service.chosen))
 
 
 def service_instant(table: Table, name: str, time: str) -> Recorded:

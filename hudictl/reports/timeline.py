@@ -1,6 +1,6 @@
 """``timeline show``: one row for each instant, active and archived."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import chain, groupby, islice
@@ -133,40 +133,42 @@ def _shown(entry: Entry, wanted: TimelineFilter) -> bool:
 
 def _rows(table: Table, shown: list[tuple[Entry, str]]) -> Iterator[TimelineRow]:
     archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in _READ]
-    bodies = {entry: body for entry, body, _ in read_bodies(table, archived, plans=False)}
+    # One body at a time: they can be very many bytes.
+    read = {entry: _row(table, entry, ARCHIVED, body) for entry, body, _ in read_bodies(table, archived, plans=False)}
     for entry, where in shown:
         if isinstance(entry, InstantFile):
             problem = f"unknown action {entry.action!r}: written by a newer Hudi?"
             yield TimelineRow(entry.time, entry.action, entry.state.name, entry.completion_time, where, problem=problem)
+        elif isinstance(entry, ArchivedInstant) and entry in read:
+            yield read[entry]
         else:
-            yield _row(table, entry, where, bodies)
+            yield _row(table, entry, where, b"")
 
 
-def _commit(table: Table, instant: Instant | ArchivedInstant, bodies: Mapping[ArchivedInstant, Body]) -> CommitMetadata:
+def _commit(table: Table, instant: Instant | ArchivedInstant, body: Body) -> CommitMetadata:
     if isinstance(instant, Instant):
         return read_commit(table, instant)
-    return commit_metadata.decode(bodies[instant], _name(instant))
+    return commit_metadata.decode(body, _name(instant))
 
 
-def _detail(table: Table, instant: Instant | ArchivedInstant, bodies: Mapping[ArchivedInstant, Body]) -> Detail:
+def _detail(table: Table, instant: Instant | ArchivedInstant, body: Body) -> Detail:
     if isinstance(instant, Instant):
         return read_detail(table, instant)
-    return decode_detail(instant.action, bodies[instant], instant.state is not State.COMPLETED, _name(instant))
+    return decode_detail(instant.action, body, instant.state is not State.COMPLETED, _name(instant))
 
 
 def _name(entry: ArchivedInstant) -> str:
     return f"{entry.time}.{entry.action} in {entry.file}"
 
 
-def _row(
-    table: Table, instant: Instant | ArchivedInstant, where: str, bodies: Mapping[ArchivedInstant, Body]
-) -> TimelineRow:
+def _row(table: Table, instant: Instant | ArchivedInstant, where: str, body: Body) -> TimelineRow:
+    """Args: body: of an archived instant; of an active one it is read here."""
     metadata, detail, problem = None, Detail(), None
     try:
         if instant.action in WRITE_ACTIONS:
-            metadata = _commit(table, instant, bodies)
+            metadata = _commit(table, instant, body)
         elif instant.action in DETAILED:
-            detail = _detail(table, instant, bodies)
+            detail = _detail(table, instant, body)
     except HudictlError as error:
         problem = error.message
 

@@ -181,7 +181,8 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
 def read_bodies(
     table: Table, entries: Iterable[ArchivedInstant], *, plans: bool
 ) -> Iterator[tuple[ArchivedInstant, Body, Body]]:
-    """The files of archived instants: each with its own body and (layout 2) its plan's; b"" is an empty one.
+    """The files of archived instants, as they come: each with its own body and (layout 2) its plan's; b"" is an empty
+    one.
 
     Args:
         plans: whether plans are read; otherwise they are empty.
@@ -197,9 +198,9 @@ def read_bodies(
     for entry in entries:
         by_file[entry.file].append(entry)
     for name, members in by_file.items():
-        wanted = {(entry.time, entry.action) for entry in members}
-        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, wanted, plans=plans)
-        yield from ((entry, *found[entry.time, entry.action]) for entry in members)
+        of = {(entry.time, entry.action): entry for entry in members}
+        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, of.keys(), plans=plans)
+        yield from ((of[key], body, plan) for key, body, plan in found)
 
 
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
