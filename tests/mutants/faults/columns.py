@@ -9,8 +9,8 @@ TESTS = ("render/test_columns.py",)
 FAULTS = (
     Fault(
         COLUMNS,
-        '"instant operation outcome | target exit_code message',
-        '"instant operation | target exit_code message outcome',
+        '"instant operation outcome problem | target exit_code message',
+        '"instant operation problem | target exit_code message outcome',
         "the outcome of an operation is not shown at 60 columns: a failed restore looks like one that succeeded",
         TESTS,
     ),

@@ -23,7 +23,7 @@ FAULTS = (
     ),
     Fault(
         "cli/writers_options.py",
-        "            common = replace(common, rule=heartbeat_rule(kept | given), rule_said=said)\n",
+        "            common = replace(common, rule=heartbeat_rule(kept | asked), rule_said=said)\n",
         "            common = replace(common, rule=heartbeat_rule(given), rule_said=said)\n",
         "commands that change the table do not read the profile's heartbeat settings",
         SETTINGS,
