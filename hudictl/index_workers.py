@@ -24,9 +24,6 @@ MOST_KEYS = 1000
 
 _DIGEST_BYTES = 16
 _DIGESTS = 1 << 8 * _DIGEST_BYTES
-_BLOOM_FILTER, _BLOOM_TYPE = "org.apache.hudi.bloomfilter", "hoodie_bloom_filter_type_code"
-_SIMPLE = "SIMPLE"
-"""The type of a bloom filter whose footer names none."""
 _DELETED, _OPERATION = "_hoodie_is_deleted", "_hoodie_operation"
 
 Record = dict[str, Any]
@@ -243,7 +240,7 @@ def index_records(
     later: dict[str, Value] = {}
     gone: set[str] = set()
     for at, block, read_at in _blocks(files):
-        with _naming(at.log):
+        with naming(at.log):
             if block.block_type == DELETE:
                 deleted = {record.record_key or "" for record in read_deletes(block, read_at)}
                 gone |= deleted
@@ -252,8 +249,8 @@ def index_records(
                 for key, value in _decoded(files, block, read_at, decode):
                     later[key] = combine(later[key], value) if combine and key in later else value
     if files.base is not None:
-        with _naming(files.base):
-            read_at = _reader(files.storage, files.base)
+        with naming(files.base):
+            read_at = reader_of(files.storage, files.base)
             for key, value in _decoded(files, base_block(read_at, files.base.size), read_at, decode):
                 if key in later:
                     newer = later.pop(key)
@@ -318,8 +315,8 @@ def statistics_of_footers(task: FooterTask) -> "list[dict[str, Statistics]]":
 
     found = []
     for file in task.files:
-        with _naming(file):
-            found.append(column_statistics(read_footer(_reader(task.storage, file), file.size), task.columns))
+        with naming(file):
+            found.append(column_statistics(read_footer(reader_of(task.storage, file), file.size), task.columns))
     return found
 
 
@@ -340,14 +337,15 @@ def filters_of_index(task: MergedSlice) -> Filters:
 
 def filters_of_footers(task: FooterTask) -> list[bytes | None]:
     """The digests of the bloom filters in the footers of base files; None if there is none."""
+    from hudictl.formats.bloom_filters import FILTER, FILTER_TYPE, SIMPLE
     from hudictl.formats.parquet_footers import own_entries, read_footer
 
     found = []
     for file in task.files:
-        with _naming(file):
-            entries = own_entries(read_footer(_reader(task.storage, file), file.size))
-            text = entries.get(_BLOOM_FILTER)
-            found.append(None if text is None else _filter_digest(entries.get(_BLOOM_TYPE, _SIMPLE), text.encode()))
+        with naming(file):
+            entries = own_entries(read_footer(reader_of(task.storage, file), file.size))
+            text = entries.get(FILTER)
+            found.append(None if text is None else _filter_digest(entries.get(FILTER_TYPE, SIMPLE), text.encode()))
     return found
 
 
@@ -407,7 +405,7 @@ def _log_records(
     from hudictl.formats.schema_evolution import columns_in_millis
 
     for at, block, read_at in _blocks(files):
-        with _naming(at.log):
+        with naming(at.log):
             if block.block_type == DELETE:
                 yield from (delete_record(deleted, None) for deleted in read_deletes(block, read_at))
                 continue
@@ -424,8 +422,8 @@ def _base_rows(files: MergedSlice, columns: Sequence[str]) -> Iterator[dict[str,
 
     if files.base is not None:
         path, size = files.base
-        with _naming(files.base):
-            yield from read_rows(path, _reader(files.storage, files.base), size, list(dict.fromkeys(columns)))
+        with naming(files.base):
+            yield from read_rows(path, reader_of(files.storage, files.base), size, list(dict.fromkeys(columns)))
 
 
 def _key(row: dict[str, Any]) -> str:
@@ -438,12 +436,12 @@ def _key(row: dict[str, Any]) -> str:
 def _blocks(files: MergedSlice) -> Iterator[tuple[BlockAt, Block, ReadAt]]:
     """The blocks of a slice, with the reader of each one's log."""
     for at in files.blocks:
-        read_at = _reader(files.storage, at.log)
-        with _naming(at.log):
+        read_at = reader_of(files.storage, at.log)
+        with naming(at.log):
             yield at, next(read_blocks(read_at, at.log.size, start=at.offset, strict=True)), read_at
 
 
-def _reader(storage: Storage, file: File) -> ReadAt:
+def reader_of(storage: Storage, file: File) -> ReadAt:
     def read(offset: int, length: int) -> bytes:
         body = storage.read(file.path, offset, length)
         if len(body) < min(length, file.size - offset):
@@ -454,7 +452,7 @@ def _reader(storage: Storage, file: File) -> ReadAt:
 
 
 @contextmanager
-def _naming(file: File) -> Iterator[None]:
+def naming(file: File) -> Iterator[None]:
     """Adds the file's path to errors of code that reads only bytes."""
     try:
         yield

@@ -22,6 +22,7 @@ FLOORS = (
     {"errors", "phrases", "secrets", "trust"},
     {"formats", "storage", "engine"},
     {"workers", "index_workers"},
+    {"record_workers"},
     {"table"},
     {"state"},
     {"reports", "ops"},
@@ -344,7 +345,7 @@ def test_formats_do_no_io() -> None:
 
 
 ON_EXECUTORS = (
-    *("engine.spark", "engine.work", "workers", "index_workers"),
+    *("engine.spark", "engine.work", "workers", "index_workers", "record_workers"),
     *("table.files.sweep", "table.files.choose", "table.files.listed", "table.files.saved", "table.files.written"),
     *("state.files.changes", "state.files.protected", "state.services.overdue", "reports.health.partition"),
 )

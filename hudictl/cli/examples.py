@@ -78,6 +78,7 @@ EXAMPLES = {
         'savepoint create --comment "before the nightly job" --yes',
         f"savepoint create {_WRITTEN} --yes",
     ),
+    "record find": ("record find 17", f"record find 17 --partition part-2 --as-of {_RESTORED}"),
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
     "savepoint list": ("savepoint list", "savepoint list --bytes -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),

@@ -74,8 +74,8 @@ _NAMES = (
         "heartbeat",
         "marker",
     ),
-    *("orphans", "file", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config", "demo"),
-    "completion",
+    *("orphans", "file", "record", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config"),
+    *("demo", "completion"),
 )
 hudictl.commands = _Commands(dict.fromkeys(_NAMES))
 

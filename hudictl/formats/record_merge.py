@@ -150,9 +150,10 @@ def merge_logs(rule: MergeRule, records: Iterable[Buffered[Source]]) -> dict[str
 
 
 def merge_base(
-    rule: MergeRule, base: Iterable[Buffered[Source]], logs: dict[str, Buffered[Source]]
+    rule: MergeRule, base: Iterable[Buffered[Source]], logs: dict[str, Buffered[Source]], with_deleted: bool = False
 ) -> Iterator[Buffered[Source]]:
-    """The records that a reader gets: the base file's, in its order, then those that only logs have.
+    """The records that a reader gets: the base file's, in its order, then those that only logs have. ``with_deleted``:
+    also those that it does not get because they are deleted.
 
     Args:
         rule: with ``partial`` where any row in the logs is.
@@ -161,11 +162,11 @@ def merge_base(
     for old in base:
         new = logs.pop(old.key, None)
         found = old if new is None else _merged(rule, old, new, _wins_over_base(rule, old, new))
-        if not found.deleted:
+        if with_deleted or not found.deleted:
             yield found
     while logs:
         found = logs.pop(next(iter(logs)))
-        if not found.deleted:
+        if with_deleted or not found.deleted:
             yield found
 
 

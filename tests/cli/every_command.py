@@ -61,6 +61,7 @@ def looks(copy: Copy) -> list[Command]:
             ("file", "slices", *_SCAN),
             ("file", "explain", "part-0/x-0_0-1-2_20261121.parquet", *_SCAN),
             ("file", "history", "part-0/x-0_0-1-2_20261121.parquet", "--archived"),
+            ("record", "find", "17", *_SCAN),
             ("partition", "list", *_SCAN),
             ("stats", "sizes", "--by", "commit", *_SCAN),
             ("stats", "skew", *_SCAN),

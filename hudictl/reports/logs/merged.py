@@ -32,6 +32,8 @@ from hudictl.table.logs.scan import REPLACED, VALID, Judged, ScanRule, judged_bl
 from hudictl.table.table import Table, data_table_of
 from hudictl.table.timeline.active import load_timeline
 
+DELETED = "deleted"
+
 
 @dataclass(frozen=True)
 class ReadSlice:
@@ -44,6 +46,10 @@ class ReadSlice:
     base: LogFile | None
     logs: tuple[LogFile, ...]
     as_of: str | None
+
+    @property
+    def files(self) -> tuple[LogFile, ...]:
+        return ((self.base,) if self.base else ()) + self.logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +125,9 @@ def _of_folders(folders: Iterable[LogFile], as_of: str | None, views: _Views) ->
         if place.table is None:
             raise UsageError(f"{place.uri} is not in a table", hint="without --merged no table is needed")
         rows = _seen(place, place.table, as_of, views)
-        reads = [_newest(list(group)) for _, group in groupby(rows, key=lambda row: row.file_id)]
+        reads = [newest_of(list(group)) for _, group in groupby(rows, key=lambda row: row.file_id)]
         for read in reads:
-            yield place.uri, (place.table.uri, place.folder, read[0].file_id), _opened(place, read, as_of)
+            yield place.uri, (place.table.uri, place.folder, read[0].file_id), slice_to_read(place, read, as_of)
         if not reads:
             yield place.uri, (place.table.uri, place.folder, ""), None
 
@@ -135,9 +141,9 @@ def _of_files(logs: Iterable[LogFile], as_of: str | None, views: _Views) -> Iter
                 f"{log.uri} is not a log or base file of a table", hint="without --merged no table is needed"
             )
         rows = _seen(log, table, as_of, views)
-        read = _newest([row for row in rows if row.file_id == data.file_id])
+        read = newest_of([row for row in rows if row.file_id == data.file_id])
         names = {name for row in read for name in (row.base_file, *(view.name for view in row.logs))}
-        opened = _opened(log, read, as_of) if log.name in names and not data.cdc else None
+        opened = slice_to_read(log, read, as_of) if log.name in names and not data.cdc else None
         yield log.uri, (table.uri, log.folder, data.file_id), opened
 
 
@@ -148,24 +154,29 @@ def _seen(log: LogFile, table: Table, as_of: str | None, views: _Views) -> list[
 
 
 def _view(table: Table, partition: str, as_of: str | None) -> list[SliceRow]:
+    require_mergeable(table)
+    return slice_rows(table, files_of_partition(table, partition), load_timeline(table), as_of)
+
+
+def require_mergeable(table: Table) -> None:
     """Raises Unsupported: a table whose slices hudictl does not merge."""
     if not table.rules.known:
         raise Unsupported(f"{table.uri} has table version {table.version}: hudictl does not know how to merge it")
     if data_table_of(table) is not None:
         raise Unsupported(
             f"{table.uri} is a metadata table: hudictl does not merge its records",
-            hint="`metadata files` shows what it lists; without --merged the records are shown one by one",
+            hint="`metadata files` shows what it lists; `log records` without --merged shows the records one by one",
         )
-    return slice_rows(table, files_of_partition(table, partition), load_timeline(table), as_of)
 
 
-def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:
+def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str], with_deleted: bool = False) -> Iterator[RecordRow]:
     """The records of a slice: those of its base file, in its order, then those that are only in logs.
 
     The logs' records are kept in memory; the base file is streamed.
 
     Args:
         notes: gets a description of the merge, and the files.
+        with_deleted: also the records that a query does not read because they are deleted, with the fate "deleted".
 
     Raises:
         Unsupported: the table merges in a way that hudictl does not know.
@@ -189,27 +200,27 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     logs = merge_logs(reading.rule, _log_records(reading, blocks))
     read_up = _reader(reading)
     final = replace(reading.rule, partial=partial)
-    for record in merge_base(final, _base_records(reading, found.base), logs):
+    for record in merge_base(final, _base_records(reading, found.base), logs, with_deleted):
         source = record.source
         row = wanted.cut(read_up(record.row or {}))
-        yield RecordRow(source.file, source.index, source.block_type, source.instant, VALID, record.key, row)
+        fate = DELETED if record.deleted else VALID
+        yield RecordRow(source.file, source.index, source.block_type, source.instant, fate, record.key, row)
 
 
 def _described(found: ReadSlice, rule: MergeRule) -> str:
-    files = ([found.base] if found.base else []) + list(found.logs)
     by = f"{rule.mode} of {', '.join(rule.ordering)}" if rule.mode == EVENT_TIME and rule.ordering else rule.mode
     if rule.mode == COMMIT_TIME and rule.ordered_logs and rule.ordering:
         by += f" (records of logs with each other: by {', '.join(rule.ordering)})"
-    names = ", ".join(file.name for file in files)
+    names = ", ".join(file.name for file in found.files)
     return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
 
 
-def _newest(rows: Sequence[SliceRow]) -> Sequence[SliceRow]:
+def newest_of(rows: Sequence[SliceRow]) -> Sequence[SliceRow]:
     """Of the slices of a file group, newest first, those that a query reads together."""
     return rows[:2] if rows and rows[0].opened_by_compaction else rows[:1]
 
 
-def _opened(log: LogFile, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:
+def slice_to_read(log: LogFile, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:
     """Raises Unsupported."""
     table = log.table
     assert table is not None

@@ -1,0 +1,45 @@
+"""``hudictl record``."""
+
+from contextlib import closing
+
+import click
+
+from hudictl.cli.complete import partitions
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options
+from hudictl.cli.tree import StrictGroup
+
+
+@click.group(cls=StrictGroup)
+def record() -> None:
+    """Find a record by its key, in base files and logs."""
+
+
+@record.command()
+@click.argument("key", metavar="KEY")
+@click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
+@as_of_option("Find the record as of this instant.")
+@list_options()
+@engine_options
+def find(
+    common: TableOptions,
+    given: ListOptions,
+    engine_options: EngineOptions,
+    key: str,
+    partition: str | None,
+    as_of: str | None,
+) -> None:
+    """List the files that have the newest version of a record, as queries read it.
+
+    KEY is the record's _hoodie_record_key. If the table has a record index, only the file group is read that it names.
+    Else all are, but for base files whose range of keys or bloom filter excludes the key. The same key in several file
+    groups is a row each.
+    """
+    from hudictl.reports.record_versions import FoundRecord, found_rows
+
+    table = common.open()
+    notes: list[str] = []
+    with closing(engine_options.open(table)) as engine:
+        rows = found_rows(table, key, partition, as_of, engine, notes)
+    hidden, empty = ("key", "file_id"), "no record has this key"
+    show_list(common, given, "record find", table, rows, FoundRecord, empty, hidden=hidden, notes=notes)

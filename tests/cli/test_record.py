@@ -1,0 +1,40 @@
+"""``hudictl record``, as it is typed."""
+
+import csv
+
+from tests.cli.conftest import Tell, Unpack
+from tests.helpers import put
+
+
+def test_find(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    document = tell("record", "find", "17", "-t", copy.path, "-o", "json").json
+    (row,) = document["rows"]
+    assert (row["key"], row["deleted"], row["problem"]) == ("17", False, None)
+    assert (copy.path / row["partition"] / row["file"]).exists()
+    assert document["notes"][0].startswith("Looked at ")
+    said = tell("record", "find", "17", "-t", copy.path)
+    assert (said.code, said.err) == (0, "")
+    assert row["file"] in said.out
+    columns = tell("record", "find", "17", "-t", copy.path, "--columns", "file,instant", "-o", "csv").out
+    assert list(csv.DictReader(columns.splitlines())) == [{"file": row["file"], "instant": row["instant"]}]
+
+
+def test_find_a_key_that_is_not_there(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v8", "cow_part")
+    said = tell("record", "find", "nobody", "-t", copy.path)
+    assert (said.code, said.out.splitlines()[0]) == (0, "no record has this key")
+    assert said.out.splitlines()[1].startswith("Looked at ")
+    document = tell("record", "find", "nobody", "-t", copy.path, "-o", "json").json
+    assert document["rows"] == []
+    assert document["notes"]
+
+
+def test_find_beside_damage(unpack: Unpack, tell: Tell) -> None:
+    """What was not read may have the record: a row says so, and the exit code."""
+    copy = unpack("v9", "cow_flat_nomdt")
+    for file in copy.path.glob("*.parquet"):
+        put(file, b"damaged")
+    said = tell("record", "find", "1", "-t", copy.path, "-o", "json")
+    assert said.code == 14
+    assert all(row["problem"] and row["file_id"] in row["problem"] for row in said.json["rows"])
