@@ -10,7 +10,11 @@ from typing import Any
 
 OF_LOGS = ("show_logfile_metadata", "show_logfile_records")
 OF_TABLE = ("create_metadata_table", "validate_metadata_table_files")
-PROCEDURES = (*OF_LOGS, *OF_TABLE)
+LISTS = (
+    *("show_commits", "show_compaction", "show_rollbacks", "show_savepoints", "show_table_properties", "stats_wa"),
+    *("show_metadata_table_stats", "show_metadata_table_partitions", "show_fsview_all", "stats_file_sizes"),
+)
+PROCEDURES = (*OF_LOGS, *OF_TABLE, *LISTS)
 EXTENSION = {
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",

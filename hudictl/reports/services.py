@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from hudictl.errors import HudictlError, Refused, Unreadable
+from hudictl.errors import Refused, Unreadable
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import (
     CLEAN,
@@ -21,18 +21,12 @@ from hudictl.formats.instants import (
     ROLLBACK,
     Instant,
 )
-from hudictl.phrases import command_of, span
+from hudictl.phrases import command_of
 from hudictl.reports.commits import by_partition, sums_of
 from hudictl.reports.record_files import clustered, planned_cleans, rollbacks_of
 from hudictl.reports.records import Fields, Recorded, records_of, the_one
 from hudictl.reports.timeline import Entry, TimelineFilter
-from hudictl.state.facts import read_signs
-from hudictl.state.services.stalled import find_stalled
-from hudictl.state.timeline.unfinished import Remedy, find_unfinished, in_words
-from hudictl.state.writers.activity import DEFAULT_IDLE_MS
-from hudictl.state.writers.failed_writes import pending_writes_seen
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline
 
 Columns = dict[str, Any]
 _COMPACTS = frozenset({"COMPACT", "LOG_COMPACT"})
@@ -216,36 +210,12 @@ def diagnosed(table: Table) -> Callable[[Recorded], str | None]:
 
     @cache
     def known() -> Mapping[str, str]:
-        try:
-            return _diagnoses(table)
-        except HudictlError as error:
-            return {entry.time: error.message for entry in load_timeline(table).instants if entry.pending}
+        # Most tables have nothing pending, and need no more than their records.
+        from hudictl.reports.diagnosis import diagnoses
+
+        return diagnoses(table)
 
     return lambda entry: None if entry.state == "COMPLETED" else known().get(entry.time)
-
-
-def _diagnoses(table: Table) -> Mapping[str, str]:
-    signs = read_signs(table)
-    timeline, now_ms = signs.timeline, signs.now_ms
-    pending = [entry for entry in timeline.instants if entry.pending]
-    said = {entry.time: _waits(entry, span(timeline.idle_ms(entry, now_ms))) for entry in pending}
-    for write in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, None):
-        said[write.instant] = _with_remedy(f"{write.verdict}: {write.reason}", write.remedy)
-    for one in find_stalled(table, timeline, now_ms, DEFAULT_IDLE_MS):
-        said[one.time] = _with_remedy(one.at_work or one.meaning, one.remedy)
-    for unfinished in find_unfinished(table, signs, DEFAULT_IDLE_MS):
-        said[unfinished.time] = _with_remedy(unfinished.at_work or unfinished.told, unfinished.remedy)
-    return said
-
-
-def _waits(entry: Instant, age: str) -> str:
-    if entry.action == CLEAN:
-        return f"no activity for {age}: Hudi's next clean executes its plan"
-    return f"scheduled, not started; no activity for {age}"
-
-
-def _with_remedy(text: str, remedy: Collection[Remedy]) -> str:
-    return f"{text} ({in_words(tuple(remedy))})" if remedy else text
 
 
 def _clean(entry: Recorded) -> Columns:
