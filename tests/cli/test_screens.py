@@ -39,6 +39,12 @@ def pending(copy: Copy) -> str:
     return copy.having("deltacommit.requested")[-1].partition(".")[0]
 
 
+def a_file(copy: Copy) -> str:
+    """The newest base file of a partition."""
+    paths = sorted((copy.path / "part-0").glob("*.parquet"), key=lambda path: path.stem[-17:])
+    return paths[-1].name
+
+
 def damaged(copy: Copy) -> list[str]:
     """A base file that readers need is lost, and a writer has died."""
     drop(copy.path / min(path for path in copy.data() if path.endswith(".parquet")))
@@ -68,9 +74,37 @@ COMMANDS: dict[str, tuple[str, Callable[[Copy], list[str]]]] = {
     "history": ("cow_savepoints", changed),
     "file-slices": ("mor_part", lambda copy: ["file", "slices"]),
     "log-inspect": ("mor_failed_lazy", lambda copy: ["log", "inspect", "--partition", "part-4"]),
+    "commit-list": ("mor_part", lambda copy: ["commit", "list"]),
+    "commit-show": ("mor_part", lambda copy: ["commit", "show", copy.commits[-2], "--by", "file"]),
+    "clean-list": ("cow_cleaned", lambda copy: ["clean", "list", "--archived"]),
+    "compaction-list": ("mor_pending_compaction", lambda copy: ["compaction", "list"]),
+    "compaction-show": ("mor_pending_compaction", lambda copy: ["compaction", "show", "20261121030402687"]),
+    "clustering-list": ("cow_cluster", lambda copy: ["clustering", "list"]),
+    "rollback-list": ("cow_rollback_interrupted", lambda copy: ["rollback", "list"]),
+    "restore-list": ("mor_restore_interrupted", lambda copy: ["restore", "list"]),
+    "file-history": ("cow_cleaned", lambda copy: ["file", "history", a_file(copy).partition("_")[0], "--archived"]),
+    "partition-list": ("mor_part", lambda copy: ["partition", "list"]),
+    "stats-sizes": ("mor_part", lambda copy: ["stats", "sizes"]),
+    "stats-skew": ("mor_part", lambda copy: ["stats", "skew"]),
+    "stats-amplification": ("cow_part", lambda copy: ["stats", "amplification"]),
+    "table-properties": ("cow_part", lambda copy: ["table", "properties"]),
+    "table-schema": ("cow_part", lambda copy: ["table", "schema"]),
+    "metadata-partitions": ("cow_record_index", lambda copy: ["metadata", "partitions"]),
+    "metadata-files": ("cow_part", lambda copy: ["metadata", "files", "part-0"]),
+    "metadata-columns": ("cow_savepoints", lambda copy: ["metadata", "columns", f"part-0/{a_file(copy)}"]),
+    "timeline-with-metadata-table": ("mor_part", lambda copy: ["timeline", "show", "--with-metadata-table"]),
 }
 """Each with its table, and how its arguments are made."""
-WITHOUT_FILES = ("timeline-show", "table-show", "failed-writes-list", "savepoint-list", "history")
+WITHOUT_ENGINE = (
+    "timeline-",
+    "table-",
+    "failed-writes-list",
+    "history",
+    "commit-",
+    "metadata-",
+    "file-history",
+    "stats-am",
+)
 
 
 class Terminal(io.StringIO):
@@ -116,7 +150,7 @@ def prepared(name: str, lake: Path) -> Screen:
     then = time.time() - AGE_S
     for path in copy.path.rglob("*"):
         os.utime(path, (then, then))
-    arguments = [*make(copy), "-t", str(copy.path), "-q", *([] if name in WITHOUT_FILES else LOCAL)]
+    arguments = [*make(copy), "-t", str(copy.path), "-q", *([] if name.startswith(WITHOUT_ENGINE) else LOCAL)]
     return Screen(arguments, copy.path, newest)
 
 
