@@ -122,11 +122,13 @@ def list_(
 
     In hudi-cli: `savepoints show`; in SQL: `show_savepoints`.
     """
-    from hudictl.reports.savepoints import SavepointRow, savepoint_rows, with_bytes
+    from hudictl.reports.savepoints import SavepointRow, savepoint_rows
 
     table = common.open()
     rows = savepoint_rows(table)
     if count_bytes:
+        from hudictl.reports.savepoint_bytes import with_bytes
+
         engine = engine_options.open(table)
         try:
             rows = with_bytes(table, rows, engine)
