@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
+from hudictl.formats.bloom_filters import FILTER, FILTER_TYPE, SIMPLE, may_have_key
+from hudictl.formats.parquet_footers import own_entries, read_footer
 from hudictl.reports.record_versions import found_rows
 from hudictl.table.open import open_table
 from tests import support
@@ -15,7 +17,8 @@ from tests.interop.judge import RELEASES, Judge
 pytestmark = pytest.mark.hudi
 
 NAMES = ("cow_part", "cow_cluster", "cow_record_index", "mor_parquet_logs", "mor_pending_compaction", "mor_savepoints")
-META = "_hoodie_record_key, _hoodie_partition_path, _hoodie_file_name, _hoodie_commit_time"
+KEY, TIME = "_hoodie_record_key", "_hoodie_commit_time"
+META = f"{KEY}, _hoodie_partition_path, _hoodie_file_name, {TIME}"
 GONE = "no such key"
 
 
@@ -54,3 +57,39 @@ def test_after_more_writes(judge: Callable[[str], Judge], tmp_path: Path, versio
         assert_found(hudi, base, 1, 1001)
     hudi.cluster(base)
     assert_found(hudi, base, 1, 1001)
+
+
+@pytest.mark.short("v6-DYNAMIC_V0", "v8-SIMPLE", "v9-DYNAMIC_V0")
+@pytest.mark.parametrize("kind", ["SIMPLE", "DYNAMIC_V0"])
+@pytest.mark.parametrize("version", RELEASES)
+def test_bloom_filters_of_keys_that_are_not_ascii(
+    judge: Callable[[str], Judge], tmp_path: Path, version: str, kind: str
+) -> None:
+    """Hadoop's hash reads the bytes of a key as signed ones; a dynamic filter grows with the file."""
+    base, hudi = tmp_path / "keys" / "table", judge(version)
+    # Ends of one, two and three bytes behind the last whole word, above and below 128.
+    key = "concat(substr('\u00e9\u044f\u6f22\U0001f600', 1 + i % 4), i, repeat('\u00fc', i % 5))"
+    keys = f"SELECT {key} AS id FROM (SELECT explode(sequence(1, 300)) AS i)"
+    options = {
+        "hoodie.table.name": "keys",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+        "hoodie.index.type": "BLOOM",
+        "hoodie.bloom.index.filter.type": kind,
+        "hoodie.index.bloom.num_entries": "20",
+        "hoodie.bloom.index.filter.dynamic.max.entries": "100",
+    }
+    hudi.write_query(base, f"SELECT id, 1L AS ts FROM ({keys})", "insert", options, "errorifexists")
+    assert_found(hudi, base)
+    (file,) = base.glob("*.parquet")
+    body = file.read_bytes()
+    entries = own_entries(read_footer(lambda offset, length: body[offset : offset + length], len(body)))
+    assert entries.get(FILTER_TYPE, SIMPLE) == kind
+    alone = {name: value for name, value in entries.items() if name in (FILTER, FILTER_TYPE)}
+    found = {key for (key,) in hudi.sql(base, [f"select {KEY} from judged"])}
+    assert len(found) == 300
+    assert all(may_have_key(alone, key) for key in found)
+    if kind == "DYNAMIC_V0":
+        assert sum(may_have_key(alone, f"{key}-") for key in found) < 30

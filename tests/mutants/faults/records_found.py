@@ -1,0 +1,51 @@
+"""Where `record find` looks: a file that it leaves out may have the record."""
+
+from tests.mutants.fault import Fault
+
+FILTERS = "formats/bloom_filters.py"
+FOUND = "reports/record_versions.py"
+
+FAULTS = (
+    Fault(
+        FILTERS,
+        "return any(has or [True])",
+        "return any(has)",
+        "a file whose bloom filter is damaged is not looked at",
+    ),
+    Fault(
+        FILTERS,
+        "if not least <= units <= greatest:",
+        "if not least < units < greatest:",
+        "the first and the last key of a file are not found",
+    ),
+    Fault(
+        FILTERS,
+        "code ^= len(key)",
+        "code ^= len(key) + 1",
+        "a bloom filter excludes keys that its file has",
+    ),
+    Fault(
+        FOUND,
+        "None if as_of else _by_index(",
+        "_by_index(",
+        "as of an instant, a record is looked for where it is now",
+    ),
+    Fault(
+        FOUND,
+        "newest_of(list(slices))",
+        "list(slices)[:1]",
+        "below a pending compaction, records of the base file are not found",
+    ),
+    Fault(
+        FOUND,
+        "[], with_deleted=True)",
+        "[])",
+        "of a deleted record nothing is told",
+    ),
+    Fault(
+        FOUND,
+        "for row in rows)) > 1:",
+        "for row in rows)) > 2:",
+        "a duplicate is not called one",
+    ),
+)
