@@ -52,8 +52,7 @@ class LookupRow:
 
 
 def column_rows(table: Table, file: str, notes: list[str]) -> list[ColumnStatsRow]:
-    """What column_stats says of the columns of a data file, by its path below the table. ``notes`` gets damage in the
-    metadata table, which readers skip.
+    """What column_stats says of a data file, by its path below the table. ``notes`` gets damage that readers skip.
 
     Raises:
         NotFound: readers have no such index, or it has nothing of the file.

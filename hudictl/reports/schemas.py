@@ -15,6 +15,7 @@ from hudictl.table.table import Table
 
 KEEPERS = ("COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX")
 """Operations that do not change the schema (``WriteOperationType.canUpdateSchema`` of 0.15.0 to 1.2.0)."""
+_PATH_COLUMN = {"type": ["null", "string"], "doc": "", "default": None}  # as Hudi adds columns that only paths have
 _CREATED = "hoodie.table.create.schema"
 _NULL = ("null", {"type": "null"})
 
@@ -65,7 +66,11 @@ def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
     # The newest write is never archived. Of those up to an instant, one that is can be newer than a savepointed one.
     found = newest_schema(table, "~") if time is None else None
     instant, text = found or newest_schema(table, time or "~", archived=True) or (None, table.properties.get(_CREATED))
-    return TableSchema(instant, _parsed(text, instant or _CREATED)) if text else None
+    schema = _parsed(text, instant or _CREATED) if text else None
+    if schema and table.properties.get("hoodie.datasource.write.drop.partition.columns") == "true":
+        known = {field["name"] for field in schema["fields"]}
+        schema["fields"] += [_PATH_COLUMN | {"name": name} for name in table.partition_fields if name not in known]
+    return TableSchema(instant, schema) if schema else None
 
 
 def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[str, str] | None:

@@ -74,6 +74,17 @@ def test_columns_that_are_added_and_widened(judge: Judges, tmp_path: Path, versi
 
 @pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
+def test_partition_columns_that_data_files_lack(judge: Judges, tmp_path: Path, version: str) -> None:
+    hudi, base = judge(version), tmp_path / "dropped" / "table"
+    rows = [[1, 1, "v", "a"], [2, 1, "v", "b"]]
+    hudi.create(base, rows, options={"hoodie.datasource.write.drop.partition.columns": "true"})
+    table = open_table(str(base))
+    assert schema_of(table) == hudi.call("table_schema", path=base)
+    assert [field.name for field in fields_of(schema_of(table))] == ["id", "ts", "val", "p"]
+
+
+@pytest.mark.short("v6", "v9")
+@pytest.mark.parametrize("version", RELEASES)
 def test_the_operations_that_change_no_schema(judge: Judges, version: str) -> None:
     assert set(judge(version).call("schema_keepers")) == set(KEEPERS)
 

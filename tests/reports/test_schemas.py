@@ -133,6 +133,20 @@ def test_where_no_write_has_one_that_of_the_creation_counts(unpack: Unpack, vers
         table_schema_as_of(copy.table, None)
 
 
+def test_partition_columns_that_data_files_lack_are_added(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    (time,) = say(copy, [schema(*FIELDS[:3])])
+    plain = table_schema_as_of(copy.table, time)
+    update_properties(copy.table.storage, {"hoodie.datasource.write.drop.partition.columns": "true"})
+    found = table_schema_as_of(copy.table, time)
+    assert plain is not None
+    assert found is not None
+    assert [field.name for field in fields_of(plain.schema)] == ["id", "ts", "val"]
+    assert fields_of(found.schema) == [*fields_of(plain.schema), SchemaField("p", "string", True, None)]
+    say(copy, [schema(*FIELDS)])
+    assert table_schema_as_of(copy.table, time) == TableSchema(time, json.loads(schema(*FIELDS)))
+
+
 @VERSIONS
 def test_a_damaged_write_is_a_row_and_no_older_schema_is_taken_for_it(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

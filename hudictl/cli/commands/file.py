@@ -1,5 +1,7 @@
 """``hudictl file``."""
 
+from contextlib import closing
+
 import click
 
 from hudictl.cli.complete import partitions
@@ -41,11 +43,8 @@ def slices(
 
     table = common.open()
     timeline = load_timeline(table)
-    engine = engine_options.open(table)
-    try:
+    with closing(engine_options.open(table)) as engine:
         files = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
-    finally:
-        engine.close()
     rows = slice_rows(table, files, timeline, as_of)
     notes = tuple(compaction_lines(rows)) if common.output == "text" else ()
     show_list(common, given, "file slices", table, rows, SliceRow, "no file slices", hidden=("logs",), notes=notes)

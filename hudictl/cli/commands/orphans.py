@@ -1,5 +1,6 @@
 """``hudictl orphans``."""
 
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,8 @@ def list_(common: TableOptions, engine_options: EngineOptions, given: ListOption
     from hudictl.state.orphans.find import OrphanRow, find_orphans
 
     table = common.open()
-    with shown("list files", common.progress) as progress:
-        engine = engine_options.open(table)
-        try:
-            found = find_orphans(read_facts(table, engine, read_signs(table), progress.note), engine)
-        finally:
-            engine.close()
+    with shown("list files", common.progress) as progress, closing(engine_options.open(table)) as engine:
+        found = find_orphans(read_facts(table, engine, read_signs(table), progress.note), engine)
     show_list(common, given, "orphans list", table, [entry.row for entry in found], OrphanRow, "no orphans")
 
 
