@@ -30,6 +30,7 @@ HISTORY = {
     "outcome": "failed",
     "command": f"hudictl savepoint delete {INSTANT} -t /lake/trips --yes",
     "message": f"the commit {INSTANT} is not there any more, and nobody knows why",
+    "problem": None,
 }
 FILE = {"partition": "part-0", "name": NAME, "bytes": 4338}
 ORPHAN = {
