@@ -11,6 +11,8 @@ from hudictl.formats.ranges import ReadAt
 from hudictl.index_workers import File, Record, naming, reader_of
 from hudictl.storage import Storage
 
+COMMIT_TIME = "_hoodie_commit_time"
+
 
 @dataclass(frozen=True, slots=True)
 class KeyTask:
@@ -23,10 +25,18 @@ class KeyTask:
 
 
 class Version(NamedTuple):
-    """A row with the key, without columns if it is from a delete block; of base files the commit time alone."""
+    """A row with the key, or the key in a delete block. The number and instant of the block are None in base files."""
 
     file: str
+    block: int | None
+    instant: str | None
+    deleted: bool
     row: Record
+
+    @property
+    def made_by(self) -> str | None:
+        """The instant that made the version; None in base files without Hudi's own columns."""
+        return self.row.get(COMMIT_TIME) or self.instant
 
 
 def versions_of(task: KeyTask) -> list[Version]:
@@ -52,20 +62,23 @@ def _of_base(task: KeyTask, file: File, read_at: ReadAt) -> Iterator[Version]:
 
     if base_format(file.path) == PARQUET and not may_have_key(own_entries(read_footer(read_at, file.size)), task.key):
         return
-    for row in read_rows(file.path, read_at, file.size, [task.column, "_hoodie_commit_time"]):
+    for row in read_rows(file.path, read_at, file.size, [task.column, COMMIT_TIME]):
         if _is_of(task, row):
-            yield Version(file.path, row)
+            yield Version(file.path, None, None, False, row)
 
 
 def _of_log(task: KeyTask, file: File, read_at: ReadAt) -> Iterator[Version]:
     from hudictl.formats.log_contents import read_deletes, read_records
 
-    for block in read_blocks(read_at, file.size):
+    for number, block in enumerate(read_blocks(read_at, file.size)):
         if block.block_type == DELETE:
             keys = (deleted.record_key for deleted in read_deletes(block, read_at))
-            yield from (Version(file.path, {}) for key in keys if key == task.key)
+            yield from (Version(file.path, number, block.instant, True, {}) for key in keys if key == task.key)
         elif block.block_type in (AVRO_DATA, HFILE_DATA, PARQUET_DATA):
-            yield from (Version(file.path, row) for row in read_records(block, read_at) if _is_of(task, row))
+            for row in read_records(block, read_at):
+                if _is_of(task, row):
+                    deleted = row.get("_hoodie_is_deleted") is True or row.get("_hoodie_operation") == "D"
+                    yield Version(file.path, number, block.instant, deleted, row)
 
 
 def _is_of(task: KeyTask, row: Record) -> bool:

@@ -47,7 +47,7 @@ from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.partitions import PartitionRow
 from hudictl.reports.phases import PhaseRow
-from hudictl.reports.record_versions import FoundRecord
+from hudictl.reports.record_versions import FoundRecord, RecordVersion
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.schemas import SchemaChange, TableSchema
 from hudictl.reports.service_files import ServiceFile
@@ -127,6 +127,7 @@ DOCUMENTS = (
     Document("restore list", ROWS, RestoreRow, table=UNFINISHED),
     Document("restore show", ROWS, ServiceFile, line="20261121030802660", table=UNFINISHED),
     Document("record find", ROWS, FoundRecord, line="17"),
+    Document("record history", ROWS, RecordVersion, line="17"),
     Document("partition list", ROWS, PartitionRow),
     Document("stats sizes", ROWS, SizeRow),
     Document("stats skew", ROWS, SizeRow),

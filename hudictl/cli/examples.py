@@ -79,6 +79,7 @@ EXAMPLES = {
         f"savepoint create {_WRITTEN} --yes",
     ),
     "record find": ("record find 17", f"record find 17 --partition part-2 --as-of {_RESTORED}"),
+    "record history": ("record history 17", "record history 17 --archived --where state=committed"),
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
     "savepoint list": ("savepoint list", "savepoint list --bytes -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),

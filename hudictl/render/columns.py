@@ -50,6 +50,8 @@ _BY_IMPORTANCE = {
     "ProfileRow": "profile uri | engine lock_provider references file",
     "PropertyRow": "name value | meaning default set",
     "RecordRow": "index fate record_key record | instant block_type",
+    "RecordVersion": "instant state visible deleted problem | file kind partition operation action "
+    "completed_utc file_id",
     "RestoreRow": "time state target diagnosis problem | instants files failed newest oldest rollback_blocks "
     "partitions completed_utc duration_ms timeline requested_utc",
     "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",

@@ -1,14 +1,18 @@
-"""``record find``: where the newest version of a record is, as queries read it."""
+"""``record find`` and ``history``: where the newest version of a record is, as queries read it, and older ones."""
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from posixpath import basename
+from typing import Any
 
 from hudictl.engine.base import Engine, values
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError, NotFound, Unreadable, Unsupported
-from hudictl.formats.base_rows import META_COLUMNS, RECORD_KEY
+from hudictl.formats.base_rows import RECORD_KEY
+from hudictl.formats.file_names import base_format, parse_data_file
+from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.index_workers import File, Tried
 from hudictl.phrases import count_of
 from hudictl.record_workers import KeyTask, Version, versions_of
@@ -16,13 +20,23 @@ from hudictl.reports.logs.merged import DELETED, ReadSlice, merged_rows, newest_
 from hudictl.reports.logs.records import Wanted
 from hudictl.reports.logs.slices import files_of_partition, files_of_table, slice_rows
 from hudictl.reports.metadata_lookup import lookup_rows
+from hudictl.reports.records import Recorded, records_of
+from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.files.view import list_partition
 from hudictl.table.logs.reader import LogFile
+from hudictl.table.logs.scan import (
+    REPLACED,
+    ROLLED_BACK,
+    UNCOMMITTED,
+    VALID,
+    ScanRule,
+    judged_blocks,
+    scan_rule,
+)
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
 
-_COMMIT_TIME = META_COLUMNS[0]
 _FEW = 16
 """So many file groups are read by threads here, and more on the engine."""
 
@@ -43,6 +57,26 @@ class FoundRecord:
     problem: str | None = None
 
 
+@dataclass(frozen=True)
+class RecordVersion:
+    """A version of a record, in the newest file that has it; its columns as in FoundRecord. ``state`` is committed,
+    pending or rolled back, or the fate of its block if readers skip it. ``visible``: queries read it now. Action,
+    operation and completion are those of the instant; null if it is archived, and the archive is not asked for."""
+
+    instant: str
+    state: str | None = None
+    partition: str | None = None
+    file_id: str | None = None
+    file: str | None = None
+    kind: str | None = None
+    deleted: bool | None = None
+    visible: bool | None = None
+    completed_utc: str | None = None
+    action: str | None = None
+    operation: str | None = None
+    problem: str | None = None
+
+
 def found_rows(
     table: Table, key: str, partition: str | None, as_of: str | None, engine: Engine, notes: list[str]
 ) -> list[FoundRecord]:
@@ -60,7 +94,6 @@ def found_rows(
         Unreadable, Conflict, StorageFailed, EngineFailed.
     """
     require_mergeable(table)
-    column = key_column(table)
     timeline = load_timeline(table)
     named = None if as_of else _by_index(table, key, notes)
     stored = _files(table, timeline, engine, partition, named)
@@ -77,13 +110,10 @@ def found_rows(
             rows.append(replace(row, problem=error.message))
     looked_at = count_of(len(rows) + len(reads), "file group")
 
-    files = (tuple(File(file.path, file.size) for file in read.files) for _, read in reads)
-    tasks = [KeyTask(table.storage, some, key, column) for some in files]
-    where = engine if len(tasks) > _FEW else LocalEngine()
-    found: list[list[Version] | HudictlError] = values(where.map("find record", Tried(versions_of), tasks), "read")
+    found = _versions(engine, table, [read.files for _, read in reads], key)
     for (row, read), versions in zip(reads, found, strict=True):
         try:
-            rows += _newest(read, versions, row)
+            rows += [_filled(row, version) for version in _newest(read, versions, key)]
         except (Unreadable, Unsupported) as error:
             rows.append(replace(row, problem=error.message))
 
@@ -93,7 +123,104 @@ def found_rows(
     return sorted(rows, key=lambda row: (row.partition, row.file_id))
 
 
-def key_column(table: Table) -> str:
+def version_rows(
+    table: Table, key: str, partition: str | None, wanted: TimelineFilter, engine: Engine, notes: list[str]
+) -> list[RecordVersion]:
+    """The versions of a record that files still have, newest first; what cannot be read comes last.
+
+    Args and errors: see ``found_rows``. ``notes`` gets from which instant on no version is missing.
+    """
+    require_mergeable(table)
+    timeline, scan = load_timeline(table), scan_rule(table)
+    stored = [file for file in _files(table, timeline, engine, partition, None) if not file.data.cdc]
+    files = [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in stored]
+    rows: dict[tuple[object, ...], RecordVersion] = {}
+    groups: dict[Group, list[Version]] = defaultdict(list)
+    for file, of, found in zip(files, stored, _versions(engine, table, [[file] for file in files], key), strict=True):
+        if isinstance(found, HudictlError):
+            rows[file.path,] = RecordVersion("", None, *of.group, file.name, problem=found.message)
+        elif found:
+            groups[of.group] += found
+    for group, versions in groups.items():
+        fates = _fates([file for file, of in zip(files, stored, strict=True) if of.group == group], scan)
+        try:
+            visible = _visible(table, timeline, group, [file for file in stored if file.group == group], versions, key)
+        except (Unreadable, Unsupported) as error:
+            notes.append(f"What queries read of {group[1]} is not known: {error.message}")
+            visible = None
+        # Of the files that have a version the newest one stays.
+        for version in sorted(versions, key=lambda version: _order(version.file)):
+            row = _row(scan, group, version, fates.get((version.file, version.block)), visible)
+            rows[group, row.instant, row.state, row.deleted] = row
+    if groups:
+        first = _complete_from(timeline, groups.values())
+        notes.append(f"No version is missing from {first} on; files of older ones may have been cleaned.")
+    times = {row.instant for row in rows.values()}
+    writes = TimelineFilter(WRITE_ACTIONS, archived=wanted.archived)
+    told = dict(records_of(table, writes, _columns_of, chosen=lambda entry: entry.time in times))
+    return [
+        replace(row, **told.get(row.instant, {}))
+        for row in sorted(rows.values(), key=lambda row: row.instant, reverse=True)
+        if row.problem or (wanted.since <= row.instant and row.instant[: len(wanted.until)] <= wanted.until)
+    ]
+
+
+def _complete_from(timeline: Timeline, groups: Iterable[Sequence[Version]]) -> str:
+    """A cleaner deletes the oldest file slices; but of savepoints and before them, it leaves single ones. Where the
+    record was before it came to a file group is not known."""
+    saved = max((entry.time for entry in timeline.savepoints()), default="")
+    times = [{_order(version.file)[0] for version in versions} for versions in groups]
+    return max(min((time for time in some if time > saved), default=max(some)) for some in times)
+
+
+def _fates(files: Sequence[LogFile], scan: ScanRule) -> dict[tuple[str, int | None], str]:
+    """Those of the blocks of all logs of a file group, by path and number."""
+    named = (file for file in files if not base_format(file.name))
+    logs = sorted(named, key=lambda log: (log.slice_key, _order(log.name)))
+    slices = (list(members) for _, members in groupby(logs, key=lambda log: log.slice_key))
+    judged = (one for some in slices for one in judged_blocks(some, {log.name for log in some}, scan))
+    return {(one.log.path, one.index): one.fate.name for one in judged}
+
+
+def _visible(
+    table: Table, timeline: Timeline, group: Group, files: list[StoredFile], versions: list[Version], key: str
+) -> set[tuple[str, int | None]]:
+    """The files and blocks of the versions that queries read. Raises Unsupported, Unreadable."""
+    slices = newest_of(slice_rows(table, files, timeline, None))
+    if not slices:
+        return set()
+    read = slice_to_read(LogFile(table.storage, table, group[0], "", 0), slices, None)
+    paths = {file.path for file in read.files}
+    found = _newest(read, [version for version in versions if version.file in paths], key)
+    return {(version.file, version.block) for version in found if not version.deleted}
+
+
+def _row(
+    scan: ScanRule, group: Group, version: Version, fate: str | None, visible: set[tuple[str, int | None]] | None
+) -> RecordVersion:
+    name = basename(version.file)
+    written = version.instant or _order(name)[0]
+    if fate in (None, VALID, REPLACED, UNCOMMITTED):
+        fate = "committed" if scan.takes(written) else "pending" if written in scan.pending else ROLLED_BACK
+    kind = "base" if version.block is None else "log"
+    seen = None if visible is None else (version.file, version.block) in visible
+    return RecordVersion(version.made_by or written, fate, *group, name, kind, version.deleted, seen)
+
+
+def _order(path: str) -> tuple[str, bool, tuple[str, int, str, bool]]:
+    """Sorts the files of a file group as they were written."""
+    data = parse_data_file(basename(path))
+    assert data is not None
+    return data.instant, not data.is_base, data.log_order
+
+
+def _columns_of(entry: Recorded) -> tuple[str, dict[str, Any]]:
+    operation = (entry.done or {}).get("operationType")
+    told = {"action": entry.action, "operation": operation, "completed_utc": entry.completed_utc}
+    return entry.time, {**told, "problem": entry.problem}
+
+
+def _key_column(table: Table) -> str:
     """The column that has the keys. Raises Unsupported: there is none."""
     if table.properties.get("hoodie.populate.meta.fields") != "false":
         return RECORD_KEY
@@ -124,16 +251,31 @@ def _files(
     return [file for file in files if named is None or file.group in named]
 
 
-def _newest(read: ReadSlice, versions: list[Version] | HudictlError, row: FoundRecord) -> Iterator[FoundRecord]:
+def _versions(
+    engine: Engine, table: Table, groups: Iterable[Sequence[LogFile]], key: str
+) -> list[list[Version] | HudictlError]:
+    """The versions in the files of each file group, or why they cannot be read."""
+    column = _key_column(table)
+    files = (tuple(File(file.path, file.size) for file in group) for group in groups)
+    tasks = [KeyTask(table.storage, some, key, column) for some in files]
+    where = engine if len(tasks) > _FEW else LocalEngine()
+    return values(where.map("look for the record", Tried(versions_of), tasks), "read")
+
+
+def _newest(read: ReadSlice, versions: list[Version] | HudictlError, key: str) -> Sequence[Version]:
     """What queries read of a file group, or that its newest version is a delete."""
     if isinstance(versions, HudictlError):
         raise versions
-    if not read.logs:
-        for found in versions:
-            instant = found.row.get(_COMMIT_TIME)
-            yield replace(row, file=basename(found.file), kind="base", instant=instant, deleted=False)
-    elif versions:
-        for one in merged_rows(read, Wanted(frozenset({row.key})), [], with_deleted=True):
-            kind, instant = ("base", None) if one.block_type is None else ("log", one.instant)
-            instant = one.record.get(_COMMIT_TIME) or instant
-            yield replace(row, file=basename(one.file), kind=kind, instant=instant, deleted=one.fate == DELETED)
+    if not read.logs or not versions:
+        return versions
+    rows = merged_rows(read, Wanted(frozenset({key})), [], with_deleted=True)
+    logs = {file.path for file in read.logs}
+    return [
+        Version(row.file, row.index, row.instant if row.file in logs else None, row.fate == DELETED, dict(row.record))
+        for row in rows
+    ]
+
+
+def _filled(row: FoundRecord, found: Version) -> FoundRecord:
+    kind = "base" if found.block is None else "log"
+    return replace(row, file=basename(found.file), kind=kind, instant=found.made_by, deleted=found.deleted)

@@ -38,3 +38,27 @@ def test_find_beside_damage(unpack: Unpack, tell: Tell) -> None:
     said = tell("record", "find", "1", "-t", copy.path, "-o", "json")
     assert said.code == 14
     assert all(row["problem"] and row["file_id"] in row["problem"] for row in said.json["rows"])
+
+
+def test_history(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_part")
+    said = tell("record", "history", "17", "-t", copy.path)
+    assert (said.code, said.err) == (0, "")
+    rows = tell("record", "history", "17", "-t", copy.path, "-o", "json").json["rows"]
+    assert [line.split()[0] for line in said.out.splitlines()[1:-1]] == [row["instant"] for row in rows]
+    assert said.out.splitlines()[-1].startswith("No version is missing from ")
+    turned = tell("record", "history", "17", "-t", copy.path, "--asc", "--limit", "2", "-o", "json").json["rows"]
+    assert turned == rows[::-1][:2]
+    since = rows[1]["instant"]
+    assert tell("record", "history", "17", "-t", copy.path, "--since", since, "-o", "json").json["rows"] == rows[:2]
+    said = tell("record", "history", "nobody", "-t", copy.path)
+    assert (said.code, said.out) == (0, "no file has this key\n")
+
+
+def test_history_beside_damage(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v8", "cow_part")
+    file = min(copy.path.glob("part-0/*.parquet"))
+    put(file, b"damaged")
+    said = tell("record", "history", "17", "-t", copy.path, "-o", "json")
+    assert said.code == 14
+    assert [row["file"] for row in said.json["rows"] if row["problem"]] == [file.name]

@@ -43,3 +43,26 @@ def find(
         rows = found_rows(table, key, partition, as_of, engine, notes)
     hidden, empty = ("key", "file_id"), "no record has this key"
     show_list(common, given, "record find", table, rows, FoundRecord, empty, hidden=hidden, notes=notes)
+
+
+@record.command()
+@click.argument("key", metavar="KEY")
+@click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
+@list_options(by_time=True)
+@engine_options
+def history(
+    common: TableOptions, given: ListOptions, engine_options: EngineOptions, key: str, partition: str | None
+) -> None:
+    """List the versions of a record that files still have, newest first.
+
+    All file slices are looked at: older ones, and those of pending and rolled back writes, too. A version that several
+    files have is shown once, with the newest of these.
+    """
+    from hudictl.reports.record_versions import RecordVersion, version_rows
+
+    table = common.open()
+    notes: list[str] = []
+    with closing(engine_options.open(table)) as engine:
+        rows = given.ordered(version_rows(table, key, partition, given.instants(table), engine, notes))
+    name, empty = "record history", "no file has this key"
+    show_list(common, given, name, table, rows, RecordVersion, empty, by_time=True, hidden=("file_id",), notes=notes)
