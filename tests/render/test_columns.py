@@ -30,7 +30,7 @@ HISTORY = {
     "outcome": "failed",
     "command": f"hudictl savepoint delete {INSTANT} -t /lake/trips --yes",
     "message": f"the commit {INSTANT} is not there any more, and nobody knows why",
-    "problem": None,
+    "problem": "torn",
 }
 FILE = {"partition": "part-0", "name": NAME, "bytes": 4338}
 ORPHAN = {
@@ -126,7 +126,7 @@ def test_a_wider_terminal_never_shows_less(screen: Any, kind: str) -> None:
 def test_the_outcome_is_not_left_out_first(screen: Any) -> None:
     for width in (60, 80):
         _, shown, _ = table(screen, width, "HistoryRow", HISTORY)
-        assert shown[-1] == "outcome"
+        assert "outcome" in shown
 
 
 def test_a_state_that_is_completed_in_each_row_goes_first(screen: Any) -> None:
