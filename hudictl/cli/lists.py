@@ -38,7 +38,21 @@ class ListOptions:
 
     def ordered(self, rows: "Sequence[Row]") -> "Sequence[Row]":
         """Rows by time that are all there, newest first, in the order that was asked for."""
-        return rows[::-1] if self.order == "asc" and self.sort is None else rows
+        return rows if self._newest_first else rows[::-1]
+
+    @property
+    def turned(self) -> bool:
+        """Whether the newest rows are to be shown oldest first."""
+        return self.order == "asc" and self.sort is None and self.limit is not None
+
+    @property
+    def _newest_first(self) -> bool:
+        return self.turned or self.sort is not None or self.order != "asc"
+
+    def names(self, *columns: str) -> bool:
+        """Whether one of some columns is asked for, in whatever way."""
+        said = " ".join((self.columns or "", self.sort or "", *self.where))
+        return any(re.search(rf"\b{column}\b", said) for column in columns)
 
     @property
     def whole(self) -> bool:
@@ -52,7 +66,7 @@ class ListOptions:
         return TimelineFilter(
             since=time_of(table, self.since, "--since") if self.since else "",
             until=time_of(table, self.until, "--until") if self.until else "~",
-            descending=self.sort is not None or self.order != "asc",
+            descending=self._newest_first,
             archived=self.archived,
         )
 
@@ -105,7 +119,12 @@ _OF_ALL = (
     click.option("--sort", metavar="COLUMN", help="Sort by this column."),
     click.option("--asc", "order", flag_value="asc", help="Ascending: oldest or smallest first."),
     click.option("--desc", "order", flag_value="desc", help="Descending: newest or largest first."),
-    click.option("--limit", type=click.IntRange(min=0), metavar="N", help="The first N rows."),
+    click.option(
+        "--limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="The first N rows; by time: the newest N, in either order.",
+    ),
     click.option("--relative", is_flag=True, help="In text: ages (3 h ago) in the place of UTC times."),
 )
 
@@ -136,10 +155,10 @@ def show_list(
     from hudictl.reports.rows import RowFilter, chosen, condition, known_columns
 
     asked = known_columns(given.columns.split(",") if given.columns else (), row_type, "--columns")
-    known_columns([given.sort] if given.sort else (), row_type, "--sort")
+    sort = next(iter(known_columns([given.sort] if given.sort else (), row_type, "--sort")), None)
     turned = given.order == "desc" and (given.sort is not None or not by_time)
     where = tuple(condition(text, row_type) for text in given.where)
-    found = chosen(rows, RowFilter(where, given.sort, turned, given.limit))
+    found = chosen(rows, RowFilter(where, sort, turned, given.limit, by_time and given.turned))
     columns = asked or tuple(row_type.__dataclass_fields__)
     shown = ({column: getattr(row, column) for column in columns} for row in found)
     if common.output in ("csv", "markdown"):
@@ -155,7 +174,7 @@ def show_list(
 
         now = datetime.now(timezone.utc)
         cells = [aged(line, now) if given.relative else line for line in lines]
-        print_table(out, cells, in_text, empty, row_type.__name__)
+        print_table(out, cells, in_text, empty, row_type.__name__, whole=bool(asked))
 
     show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, notes, text)
 

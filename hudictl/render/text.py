@@ -59,9 +59,15 @@ def console(color: bool, stream: IO[str], into: IO[str] | None = None) -> Consol
 
 
 def print_table(
-    out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str, kind: str = ""
+    out: Console,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    empty: str,
+    kind: str = "",
+    *,
+    whole: bool = False,
 ) -> None:
-    """Rows under their column names; columns without any value are left out.
+    """Rows under their column names; columns without any value are left out, unless ``whole``.
 
     On a narrow terminal, cells are wrapped between words. If that is not enough, the least important columns of this
     kind of rows (``render/columns.py``) are left out whole, and a line below names them. Names are broken only if the
@@ -72,7 +78,7 @@ def print_table(
         return
 
     cells = {column: [_cell(column, row[column]) for row in rows] for column in columns}
-    filled = [column for column in columns if any(text for text, _ in cells[column])]
+    filled = [column for column in columns if whole or any(text for text, _ in cells[column])]
     heads = {column: (column.removesuffix("_ms").replace("_", " "), "bold") for column in filled}
     widths = _widths(heads, {column: cells[column] for column in filled}, out.width, kind)
 

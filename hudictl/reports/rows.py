@@ -13,7 +13,7 @@ from hudictl.phrases import count_of
 Row = TypeVar("Row")
 Shown = str | int | float
 
-_CONDITION = re.compile(r"(?P<column>\w+)(?P<sign>!=|=|<|>|~)(?P<value>.*)", re.DOTALL)
+_CONDITION = re.compile(r"(?P<column>\w[\w ]*)(?P<sign>!=|=|<|>|~)(?P<value>.*)", re.DOTALL)
 _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": eq,
     "!=": ne,
@@ -44,12 +44,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class RowFilter:
-    """``descending`` turns the order of ``sort``, or of the rows as they come."""
+    """``descending`` turns the order of ``sort``, or of the rows as they come; ``turned`` that of the rows shown."""
 
     where: Sequence[Condition] = ()
     sort: str | None = None
     descending: bool = False
     limit: int | None = None
+    turned: bool = False
 
 
 def condition(text: str, row_type: type) -> Condition:
@@ -60,22 +61,24 @@ def condition(text: str, row_type: type) -> Condition:
     match = _CONDITION.fullmatch(text)
     if match is None:
         raise UsageError(f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, > or ~")
-    column, sign, value = match.groups()
-    kind = _kind(row_type, column, "--where")
+    said, sign, value = match.groups()
+    column = _column(row_type, said, "--where")
+    kind = _kind(row_type, column)
     if sign == "~" or kind is str:
         return Condition(column, sign, value)
     if value == "" and sign in ("=", "!="):
         return Condition(column, sign, value)
     try:
-        return Condition(column, sign, _FLAGS[value.lower()] if kind is bool else kind(value))
+        # Text has thousands apart.
+        return Condition(column, sign, _FLAGS[value.lower()] if kind is bool else kind(value.replace(",", "")))
     except (KeyError, ValueError):
         wanted = "yes or no" if kind is bool else "a number"
         raise UsageError(f"--where {text}: {column} is {wanted}, not {value!r}") from None
 
 
 def known_columns(names: Iterable[str], row_type: type, option: str) -> tuple[str, ...]:
-    """The names themselves. Raises UsageError: a row of the type has no such column."""
-    return tuple(name for name in names if _kind(row_type, name, option))
+    """The names of columns, also as text has them at its head. Raises UsageError: there is no such column."""
+    return tuple(_column(row_type, name, option) for name in names)
 
 
 def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
@@ -90,7 +93,8 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     elif wanted.descending:
         found = list(found)[::-1]
     problems = []
-    for row in islice(found, wanted.limit):
+    shown: Iterable[Row] = islice(found, wanted.limit)
+    for row in list(shown)[::-1] if wanted.turned else shown:
         problem = getattr(row, "problem", None)
         problems += [problem] if problem else []
         yield row
@@ -101,11 +105,17 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
         )
 
 
-def _kind(row_type: type, column: str, option: str) -> type:
+def _column(row_type: type, said: str, option: str) -> str:
     fields = row_type.__dataclass_fields__  # type: ignore[attr-defined]
-    if column not in fields:
-        raise UsageError(f"{option}: there is no column {column}", hint=f"the columns are: {', '.join(fields)}")
-    declared = fields[column].type
+    name = said.strip().replace(" ", "_")
+    for column in (name, f"{name}_ms"):
+        if column in fields:
+            return column
+    raise UsageError(f"{option}: there is no column {said}", hint=f"the columns are: {', '.join(fields)}")
+
+
+def _kind(row_type: type, column: str) -> type:
+    declared = row_type.__dataclass_fields__[column].type  # type: ignore[attr-defined]
     kinds = get_args(declared) or (declared,)
     return next((kind for kind in (bool, int, float) if kind in kinds), str)
 

@@ -47,16 +47,21 @@ def service_files(table: Table, name: str, entry: Recorded, open_engine: Callabl
 
 
 def role_lines(rows: Collection[ServiceFile]) -> list[str]:
-    """How many files have each role, with their bytes, and how many are missing."""
+    """How many files have each role, with their bytes, and how many are not there; of deleted ones how many are."""
     by_role: dict[str, list[ServiceFile]] = {}
     for row in rows:
         if row.file is not None:
             by_role.setdefault(row.role, []).append(row)
-    return [
-        f"{role}: {count_of(len(found), 'file')}, {sum(row.bytes or 0 for row in found):,} bytes"
-        + (f"; {missing:,} not there" if (missing := sum(not row.there for row in found)) else "")
-        for role, found in by_role.items()
-    ]
+    return [_line(role, found) for role, found in by_role.items()]
+
+
+def _line(role: str, rows: Collection[ServiceFile]) -> str:
+    there = sum(bool(row.there) for row in rows)
+    counted = f"{role}: {count_of(len(rows), 'file')}"
+    if role == "deleted":
+        return f"{counted}, {there:,} still there" if there else f"{counted}, none is there any more"
+    missing = f"; {len(rows) - there:,} not there" if there < len(rows) else ""
+    return f"{counted}, {sum(row.bytes or 0 for row in rows):,} bytes{missing}"
 
 
 def _row(told: Told, sizes: Mapping[tuple[str, str], int]) -> ServiceFile:

@@ -43,14 +43,14 @@ def test_columns_in_the_order_that_is_asked_for(tell: Tell, copy: Copy, output: 
 
 
 def test_order_and_limit(tell: Tell, copy: Copy) -> None:
-    """Newest first; whatever the order, the limit is on the rows as they are shown."""
+    """Newest first; the limit is on the newest, whatever their order, but where another column sorts them."""
 
     def column(name: str, *options: object) -> list[str]:
         return tell("commit", "list", "-t", copy.path, "-o", "csv", "--columns", name, *options).out.splitlines()[1:]
 
     times = [entry.time for entry in load_timeline(copy.table).completed_writes()]
     assert column("time") == column("time", "--desc") == times[::-1]
-    assert column("time", "--asc", "--limit", 2) == times[:2]
+    assert column("time", "--asc", "--limit", 2) == times[-2:]
     assert column("time", "--limit", 2) == times[::-1][:2]
     sizes = sorted(map(int, column("bytes")))
     assert [*map(int, column("bytes", "--sort", "bytes"))] == sizes
@@ -105,3 +105,18 @@ def test_a_name_that_a_terminal_would_obey_is_escaped_in_csv(tell: Tell, unpack:
         answer = tell("commit", "show", file.time, "-t", copy.path, "-o", output)
         assert "\x1b" not in answer.out
         assert "part\\x1b[2J" in answer.out.replace("\\\\", "\\")
+
+
+def test_a_named_column_is_shown_also_where_it_is_empty(tell: Tell, copy: Copy) -> None:
+    """Under the name that text gives it, too."""
+    said = tell("commit", "list", "-t", copy.path, "--columns", "checkpoint,duration", "--sort", "files added")
+    assert said.out.splitlines()[0].split() == ["checkpoint", "duration"]
+    said = tell("commit", "list", "-t", copy.path, "--where", "duration>=1,000")
+    assert (said.code, "--where" in said.line) == (2, True)
+    assert tell("commit", "list", "-t", copy.path, "--where", "bytes>1,000,000,000").out == "no commits\n"
+
+
+def test_bytes_of_savepoints_are_counted_where_they_are_asked_for(unpack: Unpack, tell: Tell) -> None:
+    asked = ("savepoint", "list", "--engine", "local", "-o", "json", "-t", unpack("v9", "cow_savepoints").path)
+    assert {row["bytes"] for row in tell(*asked).json["rows"]} == {None}
+    assert len(tell(*asked, "--where", "own_bytes>0").json["rows"]) == 2

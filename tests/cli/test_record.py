@@ -48,7 +48,7 @@ def test_history(unpack: Unpack, tell: Tell) -> None:
     assert [line.split()[0] for line in said.out.splitlines()[1:-1]] == [row["instant"] for row in rows]
     assert said.out.splitlines()[-1].startswith("No version is missing from ")
     turned = tell("record", "history", "17", "-t", copy.path, "--asc", "--limit", "2", "-o", "json").json["rows"]
-    assert turned == rows[::-1][:2]
+    assert turned == rows[:2][::-1]
     since = rows[1]["instant"]
     assert tell("record", "history", "17", "-t", copy.path, "--since", since, "-o", "json").json["rows"] == rows[:2]
     said = tell("record", "history", "nobody", "-t", copy.path)

@@ -121,7 +121,7 @@ def test_filters(unpack: Unpack, tell: Tell) -> None:
         assert rows(tell, copy, "--state", state) == [row for row in everything if row["state"].lower() == state]
     assert rows(tell, copy, "--asc") == everything[::-1]
     assert rows(tell, copy, "--limit", "2") == everything[:2]
-    assert rows(tell, copy, "--limit", "1", "--asc") == everything[-1:]
+    assert rows(tell, copy, "--limit", "2", "--asc") == everything[:2][::-1]
     assert (
         rows(tell, copy, "--limit", "1", "--where", "state=REQUESTED")
         == [row for row in everything if row["state"] == "REQUESTED"][:1]

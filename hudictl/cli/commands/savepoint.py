@@ -120,13 +120,16 @@ def list_(
 ) -> None:
     """List the savepoints, newest first.
 
+    The column own bytes has those of files that neither the newest file slices nor another savepoint have: what could
+    be cleaned without the savepoint.
+
     In hudi-cli: `savepoints show`; in SQL: `show_savepoints`.
     """
     from hudictl.reports.savepoints import SavepointRow, savepoint_rows
 
     table = common.open()
     rows = savepoint_rows(table)
-    if count_bytes:
+    if count_bytes or given.names("files", "bytes", "own_bytes", "missing"):
         from hudictl.reports.savepoint_bytes import with_bytes
 
         engine = engine_options.open(table)

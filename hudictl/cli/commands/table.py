@@ -75,7 +75,8 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
     if history:
         if as_of is not None:
             raise UsageError("--as-of does not go with --history")
-        list_them(schema_changes(opened), SchemaChange, "no changes", by_time=True, hidden=("timeline",))
+        rows_by_time = given.ordered([*schema_changes(opened)])
+        list_them(rows_by_time, SchemaChange, "no changes", by_time=True, hidden=("timeline",))
         return
     found = table_schema_as_of(opened, as_of)
     if common.json:

@@ -40,7 +40,7 @@ def timeline() -> None:
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(["requested", "inflight", "completed"]),
+    type=click.Choice(["requested", "inflight", "completed"], case_sensitive=False),
     help="Show this state only. Repeatable.",
 )
 @click.option("--with-metadata-table", is_flag=True, help="Show the metadata table's instants beside the table's own.")
