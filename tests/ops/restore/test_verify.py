@@ -1,5 +1,7 @@
 """The last look, when a restore is published: what is not as it should be is named, and the command ends with 3."""
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -163,6 +165,8 @@ def test_a_metadata_table_that_a_service_without_work_has_built_since_is_no_fail
         put(own / "hoodie.properties", (over.copy.meta / "hoodie.properties").read_bytes(), old=False)
     instant = "20300101000000000.deltacommit" if version == "v6" else f"timeline/00000000000000003_{LATER}.deltacommit"
     put(own / instant, old=False)
+    # Not within one tick of the file system's clock.
+    os.utime(own / instant, (later := time.time() + 1, later))
     over.look()
 
 
