@@ -28,9 +28,9 @@ def _value(source: io.BytesIO, kind: int, levels: int) -> Any:
     if kind in _INTEGERS:
         return _integer(source)
     if kind == _BINARY:
-        return source.read(_varint(source))
+        return _bytes(source, _varint(source))
     if kind == _DOUBLE:
-        return source.read(8)
+        return _bytes(source, 8)
     if kind == _BYTE or kind in _BOOLEANS:
         return _byte(source)
     if kind == _STRUCT and levels:
@@ -58,4 +58,12 @@ def _varint(source: io.BytesIO) -> int:
 
 
 def _byte(source: io.BytesIO) -> int:
-    return source.read(1)[0]
+    return _bytes(source, 1)[0]
+
+
+def _bytes(source: io.BytesIO, count: int) -> bytes:
+    found = source.read(count)
+    # Else a list of very many values would need no bytes.
+    if len(found) < count:
+        raise IndexError(f"{count:,} bytes are missing")
+    return found
