@@ -276,7 +276,7 @@ def _of_writes(timeline: Timeline, pending: tuple[PendingEntry, ...]) -> _Verdic
         by_hand = "" if left[0].remedy else left[0].meaning
         return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
-        said = f"a writer is running: {', '.join(entry.instant for entry in pending)}"
+        said = f"not completed: {'; '.join(f'{entry.instant} ({entry.at_work})' for entry in pending)}"
         return _Verdict(said, sound=True, pending=pending)
     planned = first_few([str(entry) for entry in timeline.instants if entry.pending], rest=" and {:,} more")
     said = f"waiting: {planned}" if planned else "nothing is pending"

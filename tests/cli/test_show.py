@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -426,3 +427,17 @@ def test_savepoints_that_cannot_be_restored_are_named(unpack: Unpack, tell: Tell
     assert copy.savepoints[0] in said.err
     assert [row["restorable"] for row in said.json["rows"]] == [True, False]
     assert names[0] in said.json["rows"][1]["warning"]
+
+
+@pytest.mark.parametrize(("age_s", "reason"), [(0, "its heartbeat is live"), (1800, "it may be running")])
+def test_a_write_that_is_not_completed_says_why_it_may_be_running(
+    unpack: Unpack, tell: Tell, age_s: int, reason: str
+) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    then = time.time() - age_s
+    for beat in (copy.meta / ".heartbeat").iterdir():
+        os.utime(beat, (then, then))
+    shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert shown["verdict"].startswith("not completed: 20261121030627840 deltacommit INFLIGHT (")
+    assert reason in shown["verdict"]
+    assert shown["remedy"] == []
