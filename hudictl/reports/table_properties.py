@@ -11,13 +11,15 @@ from hudictl.table.table import Table
 class PropertyRow:
     """A property of a table. ``value`` is null if it is not set, and *** if it may be a secret. ``default`` is that of
     the Hudi release that writes the table version; null if it has none. ``meaning`` is null if this release has no such
-    property in hoodie.properties. ``set`` is whether it is in the file."""
+    property in hoodie.properties. ``set`` is whether it is in the file. ``changed``: it is, with another value than the
+    default."""
 
     name: str
     value: str | None
     default: str | None
     meaning: str | None
     set: bool
+    changed: bool
 
 
 def property_rows(table: Table, *, unset: bool) -> list[PropertyRow]:
@@ -29,4 +31,5 @@ def property_rows(table: Table, *, unset: bool) -> list[PropertyRow]:
 
 def _row(name: str, value: str | None, meaning: str | None, default: str | None) -> PropertyRow:
     shown = value and ("***" if looks_secret(name) else masked(value))
-    return PropertyRow(name, shown, default, meaning, value is not None)
+    changed = None not in (value, default) and value != default
+    return PropertyRow(name, shown, default, meaning, value is not None, changed)

@@ -50,7 +50,7 @@ def test_the_fields_are_a_list_like_others(unpack: Unpack, tell: Tell) -> None:
 def test_properties_that_are_not_set_on_request(unpack: Unpack, tell: Tell) -> None:
     path = unpack("v9", "cow_part").path
     rows = tell("table", "properties", "-t", path, "--all", "-o", "json").json["rows"]
-    assert list(rows[0]) == ["name", "value", "default", "meaning", "set"]
+    assert list(rows[0]) == ["name", "value", "default", "meaning", "set", "changed"]
     assert tell("table", "properties", "-t", path, "-o", "json").json["rows"] == [row for row in rows if row["set"]]
     assert any(not row["set"] for row in rows)
     assert " set" not in tell("table", "properties", "-t", path).out.splitlines()[0]

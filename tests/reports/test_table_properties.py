@@ -59,3 +59,10 @@ def test_an_unknown_table_version_has_the_properties_of_the_nearest_older_one() 
     assert known_properties(5) == known_properties(6) == known_properties(7)
     assert known_properties(9) == known_properties(10)
     assert known_properties(8) not in (known_properties(6), known_properties(9))
+
+
+def test_what_differs_from_the_default_is_changed(unpack: Unpack) -> None:
+    """What has no default, or is not set, is not."""
+    rows = by_name(unpack("v9", "mor_part"), unset=True)
+    assert {name for name, row in rows.items() if row.changed} == {"hoodie.table.type", "hoodie.archivelog.folder"}
+    assert all(row.set and row.default is not None for row in rows.values() if row.changed)

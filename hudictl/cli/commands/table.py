@@ -48,6 +48,8 @@ def show(common: TableOptions) -> None:
 def properties(common: TableOptions, given: ListOptions, unset: bool) -> None:
     """List the properties of the table (hoodie.properties): value, Hudi's default, and meaning.
 
+    Those with another value than the default: --where changed=yes.
+
     In hudi-cli: `desc`.
     """
     from hudictl.reports.table_properties import PropertyRow, property_rows
