@@ -1,6 +1,7 @@
 """``clean show`` and its like: the files in the plan or the result of one instant, and whether each is there."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,12 +74,9 @@ def _row(told: Told, sizes: Mapping[tuple[str, str], int]) -> ServiceFile:
 def _sizes(
     table: Table, named: Mapping[str, Collection[str]], open_engine: Callable[[], Engine]
 ) -> Mapping[tuple[str, str], int]:
-    engine = open_engine()
-    try:
-        chosen = partial(_is_named, {path: frozenset(names) for path, names in named.items()})
+    chosen = partial(_is_named, {path: frozenset(names) for path, names in named.items()})
+    with closing(open_engine()) as engine:
         found = sweep(table, engine, named, within=named).select("look for files", chosen)
-    finally:
-        engine.close()
     return {(file.partition, file.data.name): file.size or 0 for file in found}
 
 

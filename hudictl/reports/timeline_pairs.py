@@ -1,6 +1,7 @@
 """``timeline show --with-metadata-table``: the instants of both tables side by side, as hudi-cli joins them."""
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from hudictl.reports.timeline import Entry, TimelineFilter, instants_shown, times_of
 from hudictl.table.metadata.place import open_metadata_table
@@ -29,12 +30,11 @@ def timeline_pairs(table: Table, wanted: TimelineFilter) -> list[TimelinePair]:
     own = _by_time(table, wanted)
     others = _by_time(metadata, replace(wanted, actions=(), states=())) if metadata is not None else {}
     times = set(own) if wanted.actions or wanted.states else {*own, *others}
-    pairs = []
-    for time in sorted(times, reverse=wanted.descending):
-        mine, theirs = own.get(time, ()), others.get(time, ())
-        for number in range(max(len(mine), len(theirs))):
-            pairs.append(TimelinePair(time, *_told(table, mine, number), *_told(metadata or table, theirs, number)))
-    return pairs
+    return [
+        TimelinePair(time, *_told(table, mine), *_told(metadata or table, theirs))
+        for time in sorted(times, reverse=wanted.descending)
+        for mine, theirs in zip_longest(own.get(time, ()), others.get(time, ()))
+    ]
 
 
 def _by_time(table: Table, wanted: TimelineFilter) -> dict[str, list[Entry]]:
@@ -44,8 +44,5 @@ def _by_time(table: Table, wanted: TimelineFilter) -> dict[str, list[Entry]]:
     return found
 
 
-def _told(table: Table, entries: "tuple[Entry, ...] | list[Entry]", number: int) -> tuple[str | None, ...]:
-    if number >= len(entries):
-        return None, None, None
-    entry = entries[number]
-    return entry.action, entry.state.name, times_of(table, entry)[1]
+def _told(table: Table, entry: Entry | None) -> tuple[str | None, str | None, str | None]:
+    return (entry.action, entry.state.name, times_of(table, entry)[1]) if entry is not None else (None, None, None)

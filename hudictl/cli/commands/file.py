@@ -88,11 +88,8 @@ def explain(common: TableOptions, engine_options: EngineOptions, file: str, part
     from hudictl.reports.file_history import wanted_file
 
     table = common.open()
-    engine = engine_options.open(table)
-    try:
+    with closing(engine_options.open(table)) as engine:
         explained = to_copy().all_of(explain_file(table, engine, wanted_file(table, file, partition)))
-    finally:
-        engine.close()
     if common.json:
         emit_parts(envelope("file explain", table.uri, result=explained))
         return

@@ -1,6 +1,7 @@
 """``hudictl savepoint``."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -132,11 +133,8 @@ def list_(
     if count_bytes or given.names("files", "bytes", "own_bytes", "missing"):
         from hudictl.reports.savepoint_bytes import with_bytes
 
-        engine = engine_options.open(table)
-        try:
+        with closing(engine_options.open(table)) as engine:
             rows = with_bytes(table, rows, engine)
-        finally:
-            engine.close()
     if verify:
         rows = _verified(common, engine_options, rows)
     show_list(common, given, "savepoint list", table, given.ordered(rows), SavepointRow, "no savepoints", by_time=True)
