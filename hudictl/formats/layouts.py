@@ -18,7 +18,9 @@ OWN = f"{META}/.hudictl"
 SCRATCH = f"{OWN}/tmp"
 OPERATIONS = f"{OWN}/operations"
 ROLLBACK_BACKUP = f"{META}/.rollback_backup"
-HASHING_METADATA = f"{META}/.bucket_index/consistent_hashing_metadata"
+BUCKET_INDEX = f"{META}/.bucket_index"
+HASHING_METADATA = f"{BUCKET_INDEX}/consistent_hashing_metadata"
+BUCKET_CONFIGS = f"{BUCKET_INDEX}/partition_bucket_index_meta/configs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
         lines.append("The metadata table is kept: it lists none of these files.")
     if plan.unfinished:
         lines.append(f"Earlier deletions to finish: {', '.join(plan.unfinished)}.")
-    lines += _unread_lines(plan)
+    lines += [*_unread_lines(plan), *_hashing_lines(plan)]
     lines += _metafile_lines(plan)
     stopped = f" {_STOPPED}" if plan.metadata_table.mode in (Mode.FORWARD, Mode.DELETE) else ""
     print_lines(out, ["", *lines, f"{lock_line(plan.lock)}{stopped}", ""])
@@ -283,10 +283,10 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
     return lines
 
 
-def _hashing_lines(undo: Undo) -> list[str]:
-    times = sorted({file.instant for file in undo.hashing}, reverse=True)
+def _hashing_lines(plan: Undo | OrphanPlan) -> list[str]:
+    times = sorted({file.instant for file in plan.hashing}, reverse=True)
     line = (
-        f"Hashing metadata to delete: {count_of(len(undo.hashing), 'file')} of the bucket resizes {', '.join(times)}."
+        f"Hashing metadata to delete: {count_of(len(plan.hashing), 'file')} of the bucket resizes {', '.join(times)}."
     )
     return [line] if times else []
 

@@ -95,3 +95,35 @@ def _restore(target: str, base: Path) -> None:
 
 def _roll_back(resize: str, base: Path) -> None:
     rollback_support._roll_back(base, resize, RollbackOptions(settle_s=0.0))
+
+
+CONFIGS = ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
+
+
+@pytest.mark.parametrize("kind", ["restore", "rollback"])
+def test_numbers_of_buckets_at_any_death(kind: str, tmp_path: Path) -> None:
+    """The folder is never empty, and no file of a removed instant is in it: it would count."""
+    base = support.unpack("v9", "rescaled", tmp_path)
+    times = sorted(entry.time for entry in load_timeline(open_table(str(base))).completed_writes())
+    if kind == "rollback":
+        rollback_support._roll_back(base, times[-1], rollback_support.OPTIONS)
+    run, state = (
+        (partial(_restore, times[1]), restore_support._state)
+        if kind == "restore"
+        else (partial(_roll_back, times[2]), rollback_support._state)
+    )
+    done = copy(base, base.parent / "done")
+    with dying(None) as system:
+        run(done)
+    assert not (done / CONFIGS).exists()
+    for at in range(system.count):
+        died = copy(base, base.parent / f"died-{at}")
+        with dying(at), pytest.raises(Crash):
+            run(died)
+        left = {path.stem for path in (died / CONFIGS).glob("*.hashing_config")}
+        there = load_timeline(open_table(str(died))).find(times[2], "replacecommit")
+        assert left == {times[2]} or (not (died / CONFIGS).exists() and (there is None or there.pending)), at
+        assert left == set() or there is not None, at
+        run(died)
+        assert state(died) == state(done), at
+        assert not (died / CONFIGS).exists()

@@ -38,6 +38,22 @@ OPTIONS = {
 }
 
 
+BY_PARTITION = {
+    "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+    "hoodie.index.type": "BUCKET",
+    "hoodie.index.bucket.engine": "SIMPLE",
+    "hoodie.bucket.index.hash.field": "id",
+    "hoodie.bucket.index.num.buckets": "2",
+    "hoodie.index.bloom.num_entries": "10",
+    "hoodie.bloom.index.filter.type": "SIMPLE",
+    "hoodie.metadata.enable": "false",
+    "hoodie.compact.inline": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+}
+"""Two buckets in each partition, until ``rescale`` says otherwise (1.2.0)."""
+
+
 @dataclass(frozen=True)
 class Resized:
     """A table of 40 keys: two writes, a resize, and a write that has found it."""
@@ -62,6 +78,21 @@ def resized(hudi: Judge, base: Path) -> Resized:
     return Resized(base, before, resize, hudi.upsert(base, rows(3), options=OPTIONS))
 
 
+def rescale(hudi: Judge, base: Path, buckets: str) -> None:
+    """Other numbers of buckets by partition, for example ``a,5``."""
+    arguments = f"table => 'judged', overwrite => '{buckets}', bucket_number => 2, dry_run => false"
+    hudi.sql(base, [f"call partition_bucket_index_manager({arguments})"])
+
+
+def rescaled(hudi: Judge, base: Path) -> Resized:
+    """The same with numbers of buckets by partition."""
+    hudi.create(base, rows(1), BY_PARTITION, operation="upsert")
+    before = hudi.upsert(base, rows(2), options=BY_PARTITION)
+    rescale(hudi, base, "a,3")
+    (resize,) = [entry[0] for entry in hudi.timeline(base) if entry[1] == "replacecommit"]
+    return Resized(base, before, resize, hudi.upsert(base, rows(3), options=BY_PARTITION))
+
+
 def resizing(hudi: Judge, base: Path) -> None:
     """Two writes, a resize that is pending, a write beside it, and one that died there."""
     hudi.create(base, rows(1), OPTIONS, operation="upsert")
@@ -75,7 +106,7 @@ def resizing(hudi: Judge, base: Path) -> None:
 def main(versions: list[str]) -> None:
     """Each version's table."""
     for version in versions:
-        for make in (resized, resizing):
+        for make in (resized, resizing, *([rescaled] if version == "v9" else [])):
             name = make.__name__
             with tempfile.TemporaryDirectory() as scratch, start(version) as hudi:
                 make(hudi, Path(scratch, name, "table"))

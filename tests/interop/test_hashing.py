@@ -9,8 +9,9 @@ import pytest
 from tests import support
 from tests.interop import product
 from tests.interop.check_support import slugs
-from tests.interop.judge import Judge
-from tests.interop.make_hashing import OPTIONS, Resized, resized, rows
+from tests.interop.judge import Judge, JudgeError
+from tests.interop.killed import COMPLETED
+from tests.interop.make_hashing import BY_PARTITION, OPTIONS, Resized, rescale, rescaled, resized, rows
 
 pytestmark = pytest.mark.hudi
 
@@ -132,3 +133,90 @@ def test_after_a_rollback_beside_a_pending_resize(judge: Judges, version: str, w
         hudi.upsert(base, rows(ts)[:1], options=OPTIONS)
     hudi.archive(base, {**OPTIONS, "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", **NO_CLEANER})
     assert ({row[1] for row in hudi.read(base) if row[0]} == {1}) is (who == "hudictl")
+
+
+# Numbers of buckets by partition: Hudi 1.2.0 alone has them.
+
+
+@pytest.fixture(scope="module")
+def by_partition(judge: Judges, tmp_path_factory: pytest.TempPathFactory) -> Resized:
+    return rescaled(judge("v9"), tmp_path_factory.mktemp("by_partition") / "table")
+
+
+def configs(base: Path) -> set[str]:
+    return {path.stem for path in (base / ".hoodie/.bucket_index").rglob("*.hashing_config")}
+
+
+def write_again(hudi: Judge, base: Path, ts: int) -> None:
+    """As ``upsert_again``; and a query for each key finds it."""
+    hudi.upsert(base, rows(ts), options=BY_PARTITION)
+    assert hudi.both_rows(base)["count"] == 40
+    found = [row for key in range(0, 40, 7) for row in hudi.sql(base, [f"select id, ts from judged where id = {key}"])]
+    assert found == [[key, ts] for key in range(0, 40, 7)]
+
+
+@pytest.mark.parametrize("first", [True, pytest.param(False, marks=pytest.mark.full)])
+def test_numbers_of_buckets_go_with_a_restore(
+    judge: Judges, by_partition: Resized, first: bool, tmp_path: Path
+) -> None:
+    """The first ones, and later ones: then the earlier count again."""
+    hudi, target = judge("v9"), by_partition.before if first else by_partition.after
+    base = shutil.copytree(by_partition.path, tmp_path / "table")
+    if not first:
+        rescale(hudi, base, "a,5;b,1")
+        hudi.upsert(base, rows(4), options=BY_PARTITION)
+    product.savepoint(base, target)
+    product.restore(base, target)
+    assert {row[1] for row in hudi.read(base)} == {2 if first else 3}
+    assert configs(base) == (set() if first else {by_partition.resize})
+    write_again(hudi, base, 5)
+    rescale(hudi, base, "a,4")
+    write_again(hudi, base, 6)
+
+
+@pytest.mark.parametrize("how", ["rollback", pytest.param("failed-writes clean", marks=pytest.mark.full)])
+@pytest.mark.parametrize("first", [True, False])
+def test_numbers_of_buckets_of_a_dead_resize(
+    judge: Judges, by_partition: Resized, how: str, first: bool, tmp_path: Path
+) -> None:
+    hudi, base = judge("v9"), shutil.copytree(by_partition.path, tmp_path / "table")
+    if first:
+        for instant in (by_partition.after, by_partition.resize):
+            assert product.rollback(base, instant) == 0
+        assert not (base / ".hoodie/.bucket_index/partition_bucket_index_meta/configs").exists()
+    before = configs(base)
+    with hudi.dying(base, COMPLETED):
+        rescale(hudi, base, "a,7;b,3")
+    (died,) = configs(base) - before
+    assert (product.rollback(base, died) if how == "rollback" else product.clean_failed(base)) == 0
+    assert configs(base) == before
+    write_again(hudi, base, 5)
+
+
+@pytest.mark.parametrize("how", ["restore", "rollback"])
+def test_numbers_of_buckets_that_hudi_has_left(judge: Judges, by_partition: Resized, how: str, tmp_path: Path) -> None:
+    """They count: its next write stores keys twice. ``orphans delete`` takes them away before."""
+    hudi, base = judge("v9"), shutil.copytree(by_partition.path, tmp_path / "table")
+    if how == "restore":
+        hudi.savepoint(base, by_partition.before)
+        hudi.restore(base, by_partition.before)
+    else:
+        for instant in (by_partition.after, by_partition.resize):
+            hudi.rollback(base, instant, BY_PARTITION)
+    assert slugs(base) == ["hashing-metadata-left"]
+    wrong = shutil.copytree(base, tmp_path / "wrong")
+    hudi.upsert(wrong, rows(4), options=BY_PARTITION)
+    assert hudi.both_rows(wrong)["count"] > 40
+    assert product.command(base, "orphans", "delete") == 0
+    assert slugs(base) == []
+    write_again(hudi, base, 4)
+
+
+def test_a_folder_without_numbers_of_buckets_fails_all(judge: Judges, by_partition: Resized, tmp_path: Path) -> None:
+    hudi, base = judge("v9"), shutil.copytree(by_partition.path, tmp_path / "table")
+    folder = base / ".hoodie/.bucket_index/partition_bucket_index_meta/configs"
+    for path in folder.iterdir():
+        path.unlink()
+    with pytest.raises(JudgeError, match="Failed to get hashing config"):
+        hudi.read(base)
+    assert slugs(base) == ["bucket-configs-missing"]

@@ -65,6 +65,8 @@ def delete(
 ) -> None:
     """Delete the sure orphans. Unknown ones are kept; so are files that changed within --idle.
 
+    What rolled-back resizes have left for the buckets (.hoodie/.bucket_index) is deleted, too.
+
     With PATHs: these files only, of which you are sure. A PATH is an orphan, sure or unknown; a base file that its own
     commit does not name; or a file that Hudi did not write, below the table's partitions. What a commit, a savepoint
     or a pending plan names is refused.
@@ -90,6 +92,8 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why" if plan.left else ""
 
     def said(plan: "OrphanPlan") -> str:
+        if plan.hashing and not plan.orphans:
+            return f"{count_of(len(plan.hashing), 'file')} of buckets"
         if not plan.orphans:
             return "what earlier deletions have left"
         noun = "file" if plan.options.paths else "orphan"

@@ -27,9 +27,11 @@ from hudictl.state.metadata.gap import metadata_gap
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.orphans.asked import find_asked
 from hudictl.state.orphans.find import Orphan, OrphanRow, find_orphans
+from hudictl.state.orphans.hashing import proved_left
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.files import choose
+from hudictl.table.files.hashing import HashingFile, remove_bucket_configs, remove_hashing_metadata
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import sweep
@@ -66,13 +68,14 @@ class OrphanPlan:
     are done even before that: partition metafiles are created, and the orphans are deleted that only the metadata table
     hides from readers (``kept_from_readers``). ``metadata_table_unread``: why the metadata table could not be compared
     with storage. ``indexes_lost``: its indexes that are deleted. ``unfinished``: earlier deletions that died, and have
-    left deleted indexes, or a deleted metadata table.
+    left deleted indexes, or a deleted metadata table. ``hashing``: see ``proved_left``.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
         *("bytes_to_delete", "files", "files_left", "metadata_table"),
-        *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "unfinished", "lock"),
+        *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "hashing_metadata_removed"),
+        *("unfinished", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ORPHANS_DELETE.value
@@ -89,10 +92,15 @@ class OrphanPlan:
     lock: LockConfig
     metadata_table_unread: str | None = None
     unfinished: tuple[str, ...] = ()
+    hashing: tuple[HashingFile, ...] = ()
 
     @property
     def nothing_to_do(self) -> bool:
-        return not (self.orphans or self.unfinished)
+        return not (self.orphans or self.hashing or self.unfinished)
+
+    @property
+    def hashing_metadata_removed(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.hashing)
 
     @property
     def indexes_lost(self) -> tuple[str, ...]:
@@ -121,6 +129,7 @@ class OrphanPlan:
             "options": asdict(self.options),
             "fingerprint": dict(self.fingerprint),
             "files": [orphan.file.path for orphan in self.orphans],
+            "hashing_metadata_removed": list(self.hashing_metadata_removed),
             "metadata_table": self.metadata_table.fate,
             "indexes_lost": list(self.indexes_lost),
         }
@@ -185,6 +194,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         lock=session.lock,
         metadata_table_unread=facts.known.unread if drops else None,
         unfinished=left_by(table, Kind.ORPHANS_DELETE),
+        hashing=() if options.paths else proved_left(table, signs.timeline, session.engine),
     )
 
 
@@ -266,6 +276,12 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         session.monitor.step("finish earlier deletions")
         run.held.check()
         forget_ended(table, plan.unfinished)
+    if plan.hashing:
+        session.monitor.step("delete what was left for the buckets")
+        left_over = set(proved_left(table, load_timeline(table), session.engine)).intersection(plan.hashing)
+        run.held.check()
+        remove_hashing_metadata(table, left_over)
+        remove_bucket_configs(table, left_over)
     if not plan.orphans:
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
     if plan.metadata_table.mode is Mode.FORWARD:

@@ -25,7 +25,7 @@ from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.files.hashing import hashing_files
+from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.sweep import other_table
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -246,7 +246,8 @@ def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...
     clusterings = [file.time for file in copies if file.action == REPLACECOMMIT]
     if not clusterings or not facts.table.storage.has_folder(HASHING_METADATA):
         return []
-    there = {file.instant for file in hashing_files(facts.table, session.engine, clusterings)}
+    found = hashing_files(facts.table, session.engine, clusterings)
+    there = {file.instant for file in found if file.kind != CONFIG}
     return [f"the hashing metadata of {time}" for time in clusterings if time not in there]
 
 

@@ -17,6 +17,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import count_of
 from hudictl.storage import Ended, Leases, Storage, delete_all, end_writing
+from hudictl.table.files.hashing import remove_bucket_configs
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.hold import Hold
@@ -165,6 +166,8 @@ def delete_and_prove(
     undo = last_look(undo)
     held.check()
     delete_files(session, undo.removals, kind)
+    # Not before: what is missing of the files shows that the resize cannot be published again.
+    remove_bucket_configs(session.table, undo.hashing)
 
     enter(Phase.VERIFY)
     found = verify_data(session, undo, kind)

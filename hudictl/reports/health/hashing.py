@@ -1,36 +1,59 @@
 """Findings of ``check`` on buckets: their file groups, and the metadata of consistent hashing."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from hudictl.formats.layouts import BUCKET_CONFIGS
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.logs.slices import slice_rows
-from hudictl.table.files.hashing import INITIAL, hashing_files
-from hudictl.table.timeline.archive import archived_after
+from hudictl.state.orphans.hashing import left_hashing, proved_left
+from hudictl.storage import entries_of
+from hudictl.table.files.hashing import COMMIT, CONFIG, HashingFile, hashing_files
 
 
 def hashing_metadata(look: Look) -> Iterator[Finding]:
-    """The metadata of rolled-back resizes, which Hudi's own rollbacks and restores leave (0.15.0 to 1.2.0)."""
-    files = [file for file in hashing_files(look.facts.table, look.engine) if file.instant != INITIAL]
-    gone, pending = _gone(look, {file.instant for file in files}), _pending(look)
-    counting = {file.instant for file in files if file.commits} & pending
-    for time in sorted(gone | counting):
-        paths = [file.path for file in files if file.instant == time]
-        state, mend = (
-            ("is pending, but its .commit file still counts it as completed", "roll it back")
-            if time in counting
-            else (
-                "was rolled back, but its hashing metadata is left",
-                "delete these files, .commit before .hashing_meta",
-            )
-        )
+    """What rolled-back resizes have left for the buckets, as Hudi's own rollbacks and restores do (0.15.0 to 1.2.0)."""
+    table, timeline = look.facts.table, look.facts.timeline
+    left, proved = (of(table, timeline, look.engine) for of in (left_hashing, proved_left))
+    for time, files in _by_instant(left):
+        known = all(file in proved for file in files)
+        by_hand = "; no rollback on the timeline names it: delete the files, .commit before .hashing_meta"
         meaning = (
-            f"{named(paths)}: the resize {time} {state}: writers may use its buckets, and write existing rows a second "
-            f"time; {mend}"
+            f"{_named(files)}: the resize {time} was rolled back, but this is left: writers use its buckets, and write "
+            f"existing rows a second time; queries for single keys miss rows{'' if known else by_hand}"
         )
-        remedy = mended(command_of("rollback", time)) if time in counting else ()
-        yield Finding("hashing-metadata-left", WARNING, time, meaning, remedy)
+        severity = ERROR if any(file.kind == CONFIG for file in files) else WARNING
+        remedy = mended("hudictl orphans delete") if known else ()
+        yield Finding("hashing-metadata-left", severity, time, meaning, remedy)
+    pending = {entry.time for entry in timeline.writes() if entry.pending}
+    others = hashing_files(table, look.engine, pending) if pending else ()
+    # Hudi's restore leaves a clustering pending (1.0.2, 1.2.0), but its .commit file still makes it count.
+    for time, files in _by_instant(file for file in others if file.kind == COMMIT):
+        meaning = (
+            f"{_named(files)}: the resize {time} is pending, but this still counts it as completed: writers use its "
+            "buckets, and write existing rows a second time; roll it back"
+        )
+        yield Finding("hashing-metadata-left", WARNING, time, meaning, mended(command_of("rollback", time)))
+
+
+def no_bucket_configs(look: Look) -> Iterator[Finding]:
+    """The empty folder that a removed first resize leaves: each read and write fails (1.2.0)."""
+    storage = look.facts.table.storage
+    if storage.has_folder(BUCKET_CONFIGS) and not entries_of(storage, BUCKET_CONFIGS):
+        meaning = "the folder is empty: each read and write of Hudi 1.2.0 fails. Delete the folder"
+        yield Finding("bucket-configs-missing", ERROR, BUCKET_CONFIGS, meaning)
+
+
+def _by_instant(files: Iterable[HashingFile]) -> list[tuple[str, list[HashingFile]]]:
+    found: dict[str, list[HashingFile]] = defaultdict(list)
+    for file in files:
+        found[file.instant].append(file)
+    return sorted(found.items())
+
+
+def _named(files: Iterable[HashingFile]) -> str:
+    return named([file.path for file in files])
 
 
 def bucket_twins(look: Look) -> Iterator[Finding]:
@@ -53,17 +76,3 @@ def bucket_twins(look: Look) -> Iterator[Finding]:
             begun = {row.file_id: row.base_instant for row in rows if row.file_id in ids}
             subject = f"{partition or '.'} bucket {bucket}"
             yield Finding("bucket-twice", ERROR, subject, meaning, look.way_before(max(begun.values())))
-
-
-def _gone(look: Look, times: set[str]) -> set[str]:
-    """The times that are on no timeline, after the active timeline's first write."""
-    timeline = look.facts.timeline
-    first = min((entry.time for entry in timeline.writes()), default="~")
-    gone = {time for time in times if time > first} - {entry.time for entry in timeline.instants}
-    # A writer may archive beyond a savepoint: then archived instants are later than the timeline's first.
-    return gone - {entry.time for entry in archived_after(look.facts.table, first)} if gone else gone
-
-
-def _pending(look: Look) -> set[str]:
-    # Hudi's restore leaves a clustering pending (1.0.2, 1.2.0), but its .commit file still makes it count.
-    return {entry.time for entry in look.facts.timeline.writes() if entry.pending}

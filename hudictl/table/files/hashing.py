@@ -1,8 +1,14 @@
-"""The metadata of consistent hashing: the keys of each file group of a partition, with a new file for each resize.
+"""What Hudi writes for the buckets of a table beside partitions and timeline, with a new file for each resize.
 
-A resize is a clustering. While running, it writes ``<its instant>.hashing_meta`` for each partition. This file counts
-if ``<its instant>.commit`` exists beside it. The next writer that finds the instant completed creates that file (1.0.2,
-1.2.0). 0.15.0 creates it in the folder of the data, where it is never read, and uses the timeline each time.
+Consistent hashing: a resize is a clustering. While running, it writes ``<its instant>.hashing_meta`` for each
+partition. This file counts if ``<its instant>.commit`` exists beside it. The next writer that finds the instant
+completed creates that file (1.0.2, 1.2.0). 0.15.0 creates it in the folder of the data, where it is never read, and
+uses the timeline each time.
+
+Numbers of buckets by partition (1.2.0): a resize is an insert overwrite. It first writes
+``<its instant>.hashing_config`` into one folder. This counts for writers and for filters of queries unless the instant
+is a pending replacecommit: so it counts as soon as the instant is removed. Hudi's own rollback and restore leave it. If
+the folder is empty, each read and write fails.
 """
 
 from collections.abc import Collection, Iterable
@@ -12,54 +18,73 @@ from dataclasses import dataclass
 from hudictl import workers
 from hudictl.engine.base import Engine, values
 from hudictl.formats.file_names import data_path
-from hudictl.formats.layouts import HASHING_METADATA
+from hudictl.formats.layouts import BUCKET_CONFIGS, BUCKET_INDEX, HASHING_METADATA, OWN
 from hudictl.storage import delete_all
 from hudictl.table.table import Table
 
 INITIAL = "00000000000000"
-"""The instant in the name of a partition's first buckets, which are not from a resize."""
-_METADATA, _COMMIT = ".hashing_meta", ".commit"
+"""The instant in the name of the first buckets, which are not from a resize."""
+COMMIT, METADATA, CONFIG = ".commit", ".hashing_meta", ".hashing_config"
+_ASIDE = f"{OWN}/hashing_configs"
 
 
 @dataclass(frozen=True, order=True)
 class HashingFile:
-    """A file by its folder and instant; ``commits``: it is a .commit file, which makes the metadata beside it count."""
+    """A file by its folder and instant. ``kind``: COMMIT makes the METADATA beside it count; CONFIG counts alone."""
 
     folder: str
     instant: str
-    commits: bool
+    kind: str
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.instant}{_COMMIT if self.commits else _METADATA}"
+        return f"{self.folder}/{self.instant}{self.kind}"
 
 
 def hashing_files(table: Table, engine: Engine, times: Collection[str] | None = None) -> tuple[HashingFile, ...]:
     """The files of all partitions, or those of some instants, sorted. Raises StorageFailed, EngineFailed."""
-    top = workers.list_folder(table.storage, workers.Folder(HASHING_METADATA), sync=False)
-    if top is None:
-        return ()
-    folders = (workers.Folder(data_path(top.path, name)) for name in top.folders)
+    there = workers.list_folder(table.storage, workers.Folder(BUCKET_INDEX), sync=False)
+    # One request for tables without.
+    tops = [_list(table, folder) for folder in (HASHING_METADATA, BUCKET_CONFIGS)] if there is not None else []
+    folders = (workers.Folder(data_path(top.path, name)) for top in tops for name in top.folders)
     tasks = [workers.ListTask(table.storage, folder, sync=False) for folder in folders]
-    trees = values(engine.map("list hashing metadata", workers.list_tree, tasks), "list")
-    parsed = (
-        _parse(listing.path, name) for tree in ([top], *trees) for listing in tree for name, _, _ in listing.files
-    )
+    trees = values(engine.map("list hashing metadata", workers.list_tree, tasks), "list") if tasks else []
+    parsed = (_parse(listing.path, name) for tree in (tops, *trees) for listing in tree for name, _, _ in listing.files)
     return tuple(sorted(file for file in parsed if file and (times is None or file.instant in times)))
 
 
 def uncommit_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
     """Deletes the .commit files. As long as their instant is completed this has no effect: the next writer creates them
     again. Raises StorageFailed."""
-    _delete(table, {HashingFile(file.folder, file.instant, commits=True) for file in files})
+    _delete(table, {HashingFile(file.folder, file.instant, COMMIT) for file in files if file.kind != CONFIG})
 
 
 def remove_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
-    """Deletes all files of the instants in the folders, .commit files first: a .commit file alone would make every
-    write fail (1.0.2, 1.2.0). Idempotent. Raises StorageFailed."""
-    files = list(files)
+    """Deletes all files of consistent hashing of the instants in the folders, .commit files first: a .commit file alone
+    would make every write fail (1.0.2, 1.2.0). Idempotent. Raises StorageFailed."""
+    files = [file for file in files if file.kind != CONFIG]
     uncommit_hashing_metadata(table, files)
-    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for file in files})
+    _delete(table, {HashingFile(file.folder, file.instant, METADATA) for file in files})
+
+
+def remove_bucket_configs(table: Table, files: Iterable[HashingFile]) -> None:
+    """Deletes the numbers of buckets of some instants, and the folder with the last ones. Idempotent. Raises
+    StorageFailed."""
+    going = {file for file in files if file.kind == CONFIG}
+    if not going:
+        return
+    left = {_parse(BUCKET_CONFIGS, name) for name, _, _ in _list(table, BUCKET_CONFIGS).files} - going
+    if not left:
+        # In one step: at an empty folder readers would fail. Object stores have none.
+        table.storage.delete_folder(_ASIDE)
+        if table.storage.move(BUCKET_CONFIGS, _ASIDE):
+            table.storage.delete_folder(_ASIDE)
+    _delete(table, going)
+
+
+def _list(table: Table, folder: str) -> workers.Listing:
+    empty = workers.listing_of(workers.Folder(folder), (), linked=False)
+    return workers.list_folder(table.storage, workers.Folder(folder), sync=False) or empty
 
 
 def _delete(table: Table, files: Collection[HashingFile]) -> None:
@@ -70,8 +95,8 @@ def _delete(table: Table, files: Collection[HashingFile]) -> None:
 
 
 def _parse(folder: str, name: str) -> HashingFile | None:
-    for suffix in (_METADATA, _COMMIT):
-        instant = name.removesuffix(suffix)
+    for kind in (CONFIG,) if folder == BUCKET_CONFIGS else (METADATA, COMMIT):
+        instant = name.removesuffix(kind)
         if instant != name and instant.isdecimal():
-            return HashingFile(folder, instant, suffix == _COMMIT)
+            return HashingFile(folder, instant, kind)
     return None

@@ -34,7 +34,7 @@ def test_a_resize_that_was_taken_back(version: str, tmp_path: Path) -> None:
     (one,) = check_table(copy.table, ENGINE, 600_000).findings
     assert (f"{METADATA}/a/{resize}.hashing_meta" in one.meaning or "more" in one.meaning, first_command(one)) == (
         True,
-        "",
+        "hudictl orphans delete",
     )
 
 
