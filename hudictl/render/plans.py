@@ -308,7 +308,14 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
     end = f"completed {overlap.completion_time}" if overlap.completion_time else "pending"
     fate = "removed" if overlap.removed else "kept"
     instant = f"{overlap.time} {overlap.action} ({end})"
-    return f"{instant} overlaps the target: it is {fate} with its rows (rule {rule}, see --rule)."
+    line = f"{instant} overlaps the target: it is {fate} with its rows (rule {rule}, see --rule)."
+    if not overlap.undoes:
+        return line
+    what = (
+        f"It replaces file groups that {first_few(overlap.undoes)} has changed since it was planned: with it, readers"
+    )
+    seen = "would not see" if overlap.removed else "will not see"
+    return f"{line} {what} {seen} what they saw at the target, but rows from before, or not all rows."
 
 
 def _unread_lines(plan: Undo | OrphanPlan | DropPlan) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
+from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal, Undo
@@ -78,7 +79,7 @@ def made(**changes: object) -> RestorePlan:
         "cleans_discarded": {"20260105000000000": 3},
         "partition_metafiles_made": ("p=1",),
         "metadata_table": deleted("record_index"),
-        "hashing": (HashingFile(".hoodie/.bucket_index/consistent_hashing_metadata/a", "20260102000000000", False),),
+        "hashing": (HashingFile(f"{HASHING_METADATA}/a", "20260102000000000", ".hashing_meta"),),
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
         "protecting_savepoint": True,

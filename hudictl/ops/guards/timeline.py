@@ -1,6 +1,7 @@
 """Guards on the other instants of the timeline."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import NoReturn
 
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import BOOTSTRAPS, PENDING_ONLY, WRITE_ACTIONS, Instant
@@ -108,6 +109,17 @@ def nothing_archived_after(table: Table, target: str) -> None:
             hint="choose a later instant",
             instants=later,
         )
+
+
+def undone(target: Instant, found: Mapping[str, Collection[str]]) -> NoReturn:
+    """Raises Refused: an instant that the restore would keep undoes what readers of the target saw."""
+    time, commits = next(iter(found.items()))
+    raise Refused(
+        f"{time} replaces file groups that {first_few(sorted(commits))} has changed since it was planned; both rules "
+        f"keep it, and readers would not see {target.time}",
+        hint="to restore all the same, choose a --rule: the plan says what readers will see; or choose another instant",
+        instants=sorted(found),
+    )
 
 
 def says_what_it_wrote(timeline: Timeline, instant: Instant) -> None:

@@ -74,13 +74,15 @@ class FoundRestore:
 @dataclass(frozen=True)
 class Overlap:
     """An instant on which Hudi's releases disagree: it was requested before the target and completed after it, or the
-    reverse, or it has been pending since before the target. ``removed``: whether it is removed with its rows."""
+    reverse, or it has been pending since before the target. ``removed``: whether it is removed with its rows.
+    ``undoes``: the commits whose changes it undoes for readers that did not see it at the target."""
 
     time: str
     action: str
     state: str
     completion_time: str | None
     removed: bool
+    undoes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

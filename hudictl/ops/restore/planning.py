@@ -32,6 +32,7 @@ from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
+from hudictl.state.timeline.overwritten import undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.writable import writable_table
 from hudictl.table.metadata.listing import read_known
@@ -267,9 +268,18 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
 
 
 def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
-    found = overlapping(table, scope.signs.timeline, scope.commit)
+    timeline = scope.signs.timeline
+    found = overlapping(table, timeline, scope.commit)
+    undone = undone_after(table, timeline, scope.commit, scope.removed.keys() - {entry.time for entry in found})
     return tuple(
-        Overlap(entry.time, entry.action, entry.state.name, entry.completion_time, entry.time in scope.removed)
+        Overlap(
+            entry.time,
+            entry.action,
+            entry.state.name,
+            entry.completion_time,
+            entry.time in scope.removed,
+            tuple(sorted(undone.get(entry.time, ()))),
+        )
         for entry in found
     )
 

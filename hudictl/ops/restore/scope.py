@@ -12,13 +12,8 @@ from hudictl.ops.session import Session
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import Saved, find_saved, read_saved
 from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
-from hudictl.state.timeline.removed import (
-    COMPLETION,
-    REQUESTED,
-    instants_after,
-    own_rule,
-    ways_to,
-)
+from hudictl.state.timeline.overwritten import undone_after
+from hudictl.state.timeline.removed import COMPLETION, REQUESTED, instants_after, own_rule, ways_to
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
@@ -157,11 +152,19 @@ def _ways(
     """The rule, and the instants to remove by requested time, newest first; None for one that the pending restore has
     already removed.
 
-    Raises Conflict: a new write appeared during a pending restore.
+    Raises:
+        Conflict: a new write appeared during a pending restore.
+        Refused: each rule keeps an instant that undoes what readers of the target saw.
     """
     if pending is None:
-        for way in ways_to(table, signs.timeline, commit, options.rule):
-            yield way.rule, {entry.time: entry for entry in way.removed}
+        ways = [*ways_to(table, signs.timeline, commit, options.rule)]
+        undone = [undone_after(table, signs.timeline, commit, way.times) for way in ways]
+        # A rule that the operator asks for is obeyed: the plan says what it means.
+        if options.rule is None and all(undone):
+            guards.undone(commit, undone[0])
+        for way, found in zip(ways, undone, strict=True):
+            if options.rule or not found:
+                yield way.rule, {entry.time: entry for entry in way.removed}
         return
 
     yield options.rule or own_rule(table), _planned(table, signs, commit, pending, options)

@@ -25,6 +25,7 @@ FINDINGS: Mapping[str, str] = {
     "files.metafiles": "partition-metafile-damaged",
     "services.plans": "plan-names-missing-file",
     "services.overwritten": "clustering-overwritten",
+    "services.undone": "changes-undone",
     "services.clusterings": "clustering-elsewhere clustering-waits",
     "hashing.bucket_twins": "bucket-twice",
     "services.stalled": "at-work clean-without-plan pending-indexing",

@@ -1,7 +1,7 @@
 """Findings of ``check`` on pending table services: the files in their plans, and services that Hudi never ends."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 
@@ -9,9 +9,10 @@ from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import REPLACECOMMIT, Instant, State
 from hudictl.formats.layouts import HASHING_METADATA
-from hudictl.phrases import command_of, count_of, seconds
+from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
+from hudictl.state.timeline.overwritten import is_clustering, undone_by
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
 from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.settings import CLUSTERING_UPDATES
@@ -83,30 +84,47 @@ def clusterings(look: Look) -> Iterator[Finding]:
 
 
 def overwritten(look: Look) -> Iterator[Finding]:
-    """Pending clusterings that read file groups which a commit has replaced since: their run writes the replaced rows
-    into new file groups, and they are back, without an error (seen with 0.15.0, 1.0.2 and 1.2.0). A compaction writes
-    into the replaced group, which readers skip."""
+    """Pending clusterings of file groups that a commit has changed since: see ``undone_by``. A compaction is harmless:
+    it writes into the replaced group, which readers skip."""
     facts = look.facts
-    completed = [entry.time for entry in facts.timeline.having(REPLACECOMMIT) if entry.completed]
-    for instant, request in look.clusterings if completed else ():
-        by = {
-            time: {
-                path
-                for path, ids in facts.commits[time].replaced.items()
-                for one in ids
-                if (path, one) in request.groups
-            }
-            for time in completed
-        }
-        for time, paths in by.items():
-            if paths:
-                meaning = (
-                    f"its plan reads file groups that {time} has replaced, in {named(sorted(map(repr, paths)))}: its "
-                    "run brings the replaced rows back, without an error. Run no clustering before it is removed"
-                )
-                remedy = mended(command_of("rollback", instant.time))
-                yield Finding("clustering-overwritten", ERROR, str(instant), meaning, remedy)
-                break
+    for instant, _ in look.clusterings:
+        undone = undone_by(facts.table, facts.commits, instant, facts.timeline.completed_writes())
+        if undone:
+            meaning = (
+                f"its plan reads file groups that {first_few(sorted(undone))} has changed since, in {_places(undone)}: "
+                "its run brings the rows of before back, without an error. Run no clustering before it is removed"
+            )
+            yield Finding(
+                "clustering-overwritten", ERROR, str(instant), meaning, mended(command_of("rollback", instant.time))
+            )
+
+
+def undone(look: Look) -> Iterator[Finding]:
+    """Completed clusterings that have undone a commit, and overwrites of the same file groups: see ``undone_by``."""
+    facts = look.facts
+    writes = sorted(facts.timeline.completed_writes(), key=lambda entry: (entry.completion_time or "", entry.time))
+    for number, instant in enumerate(writes):
+        if instant.action == REPLACECOMMIT:
+            alone = not is_clustering(facts.table, facts.commits, instant)
+            found = undone_by(facts.table, facts.commits, instant, writes[:number], replaced_only=alone)
+            if found:
+                yield _undone(instant, found, writes[number - 1], last=instant == writes[-1])
+
+
+def _undone(instant: Instant, found: Mapping[str, frozenset[str]], before: Instant, *, last: bool) -> Finding:
+    meaning = (
+        f"it replaced file groups that {first_few(sorted(found))} has changed since it was planned, in "
+        f"{_places(found)}: readers see rows that were replaced or deleted, or do not see updates"
+    )
+    if not last:
+        meaning += "; later writes are built on it: write the rows again, or go back to before it, and lose these writes"
+    # No rollback: those commits were requested after it.
+    remedy = mended(command_of("restore", options=[f"--to-instant={before.time}"]))
+    return Finding("changes-undone", ERROR, str(instant), meaning, remedy)
+
+
+def _places(found: Mapping[str, frozenset[str]]) -> str:
+    return named(sorted(map(repr, frozenset().union(*found.values()))))
 
 
 def stalled(look: Look) -> Iterator[Finding]:

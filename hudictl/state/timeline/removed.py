@@ -70,6 +70,11 @@ def overlapping(table: Table, timeline: Timeline, target: Instant) -> tuple[Inst
     return tuple(sorted(by_requested ^ by_completion, key=_by_requested, reverse=True))
 
 
+def unseen(timeline: Timeline, target: Instant) -> tuple[Instant, ...]:
+    """The writes that readers of the target did not see: completed after it, or pending."""
+    return tuple(entry for entry in timeline.writes() if _by_completion(entry) > _by_completion(target))
+
+
 def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:
     if instant.time == target.time:
         return False

@@ -36,7 +36,7 @@ def test_a_clustering_whose_input_was_replaced_is_an_error_and_goes(
     (found,) = [entry for entry in check(copy) if entry.finding == "clustering-overwritten"]
     assert found.severity == ERROR
     assert found.subject.startswith(LATER)
-    assert f"that {by} has replaced, in {partition!r}" in found.meaning
+    assert f"that {by} has changed since, in {partition!r}" in found.meaning
     assert first_command(found) == f"hudictl rollback {LATER}"
     assert follow(copy, first_command(found)) == 0
     assert told(copy, "clustering-overwritten") == []
