@@ -24,7 +24,7 @@ PARTITION_MISSING = "partition missing"
 PARTITION_NOT_LISTED = "partition not listed"
 
 _MEANING = {
-    MISSING: "the metadata table lists it, but it is missing on storage: queries fail",
+    MISSING: "the metadata table lists it, but it is missing on storage: queries that open it fail",
     NOT_LISTED: "readers that use the metadata table do not see its rows",
     SIZE: "readers use the size in the metadata table: queries fail, or miss rows",
     PARTITION_MISSING: "it is not a partition on storage: readers that list folders do not see it",

@@ -20,7 +20,9 @@ from hudictl.state.timeline.unread import archived_later, unread
 from hudictl.table.files.slices import Group
 from hudictl.table.table import Table
 
-CHOOSE_LATER = "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant"
+_DELETED = "perhaps a clean, or a lifecycle rule of the store, has deleted them"
+CHOOSE_LATER = f"{_DELETED}; choose a later instant"
+PUT_BACK = f"{_DELETED}; put them back from a backup"
 SOURCE_BACK = "put the source, or the index, back from a backup"
 
 

@@ -237,7 +237,7 @@ def _judged(facts: Facts, target: str, instant: Instant | None, backup: Commits,
     outcome = found.outcome
     if visible:
         pending = any(entry.target == target for entry in facts.signs.live_rollbacks)
-        hint = _WAY_OUT if pending else file_guards.CHOOSE_LATER
+        hint = _WAY_OUT if pending else file_guards.PUT_BACK
         file_guards.nothing_missing(facts, outcome, f"{target} cannot be rolled back", hint)
         if not pending:
             file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")

@@ -152,7 +152,9 @@ def _check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[W
     """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
     way = possible_way(ways)
-    file_guards.nothing_missing(facts, way.outcome, f"{commit.time} cannot be restored")
+    is_last = commit.time == facts.timeline.last_write
+    hint = file_guards.PUT_BACK if is_last else file_guards.CHOOSE_LATER
+    file_guards.nothing_missing(facts, way.outcome, f"{commit.time} cannot be restored", hint)
     file_guards.nothing_rowless(facts, engine, way.case, f"{commit.time} cannot be restored")
     file_guards.nothing_misnamed(way.outcome, f"{commit.time} cannot be restored")
     file_guards.no_clean_in_the_way(way.outcome.cleans)

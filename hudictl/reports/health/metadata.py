@@ -14,6 +14,7 @@ from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, VERIFIED, WARNING, Finding, Look, mended, named
+from hudictl.state.facts import Facts
 from hudictl.state.files.needed import needed_files
 from hudictl.state.metadata.gap import metadata_gap, missing_files
 from hudictl.storage import FileStatus, entries_of
@@ -22,6 +23,7 @@ from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import other_table
+from hudictl.table.files.view import committed_without
 from hudictl.table.files.written import writers_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -160,8 +162,23 @@ def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -
         # A clean may have deleted them meanwhile.
         return
     for partition, names in sorted(lost.items()):
-        meaning = (
-            f"{count_of(len(names), 'file')} listed by the metadata table, but missing on storage ({named(names)}): "
-            "queries with the metadata table fail"
-        )
-        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))
+        opened = _opened(facts, partition, names)
+        shown, severity = (opened, ERROR) if opened else (names, WARNING)
+        fail = "queries with the metadata table fail" if opened else "only queries as of an older instant fail"
+        many = count_of(len(shown), "file")
+        meaning = f"{many} listed by the metadata table, but missing on storage ({named(shown)}): {fail}"
+        yield Finding("listed-files-missing", severity, partition or ".", meaning, (VERIFIED, MADE_ANEW))
+
+
+def _opened(facts: Facts, partition: str, names: Iterable[str]) -> list[str]:
+    """Of some listed files those that queries of the newest rows open: no committed base file of the group is newer."""
+    parsed = {name: parse_data_file(name) for name in names}
+    groups = frozenset((partition, data.file_id) for data in parsed.values() if data is not None)
+    committed = committed_without(facts.timeline, ())
+    newest: dict[str, str] = {}
+    for file in facts.sweep.of_groups(groups):
+        if file.data.is_base and file.data.instant in committed:
+            newest[file.data.file_id] = max(file.data.instant, newest.get(file.data.file_id, ""))
+    return [
+        name for name, data in parsed.items() if data is None or data.instant >= newest.get(data.file_id, data.instant)
+    ]

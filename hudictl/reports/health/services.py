@@ -117,7 +117,7 @@ def _undone(instant: Instant, found: Mapping[str, frozenset[str]], before: Insta
         f"{_places(found)}: readers see rows that were replaced or deleted, or do not see updates"
     )
     if not last:
-        meaning += "; later writes are built on it: write the rows again, or go back to before it, and lose these writes"
+        meaning += "; later writes are built on it: write the rows again, or go back to before it, and lose them"
     # No rollback: those commits were requested after it.
     remedy = mended(command_of("restore", options=[f"--to-instant={before.time}"]))
     return Finding("changes-undone", ERROR, str(instant), meaning, remedy)

@@ -39,12 +39,12 @@ def undone_by(
         return {}
     found = {}
     for other in others:
-        if other.completed and other.time != instant.time and _later(table, instant, other):
+        if other.completed and other.time != instant.time:
             common = groups & _replaced(commits, other)
             if instant.completed:
                 # A run that has found the groups replaced has written nothing (0.15.0 on merge on read).
                 common = frozenset(group for group in common if commits[instant.time].stats.get(group[0]))
-            if not (common or replaced_only):
+            if not (common or replaced_only) and _later(table, instant, other):
                 common = groups & _written(commits, other)
                 # While a bucket is resized, updates are written to both.
                 common = common if common and not entries_of(table.storage, HASHING_METADATA) else frozenset()

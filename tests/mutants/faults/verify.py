@@ -11,6 +11,62 @@ SWEEP = "table/files/sweep.py"
 
 FAULTS = (
     Fault(
+        "ops/undo/execute.py",
+        "    remove_bucket_configs(session.table, undo.hashing)\n",
+        "",
+        "numbers of buckets stay behind, and the next write stores keys twice",
+        ("ops/undo/test_bucket_configs.py",),
+    ),
+    Fault(
+        "table/files/hashing.py",
+        "    if not left:\n",
+        "    if False:\n",
+        "an empty folder of numbers of buckets is left: each read fails",
+        ("ops/undo/test_bucket_configs.py",),
+    ),
+    Fault(
+        "table/files/hashing.py",
+        "    if not left:\n",
+        "    if True:\n",
+        "the numbers of buckets of earlier resizes go, too",
+        ("ops/undo/test_bucket_configs.py",),
+    ),
+    Fault(
+        "state/orphans/hashing.py",
+        "    return tuple(file for file in files if file.instant in gone)\n",
+        "    return files\n",
+        "numbers of buckets are deleted that no rollback proves left",
+        ("ops/undo/test_bucket_configs.py::test_what_no_rollback_names_stays",),
+    ),
+    Fault(
+        "ops/clean_up/orphans.py",
+        "set(proved_left(table, load_timeline(table), session.engine)).intersection(plan.hashing)\n",
+        "set(plan.hashing)\n",
+        "numbers of buckets go although their instant has appeared",
+        ("ops/undo/test_bucket_configs.py::test_an_instant_that_appears_keeps_it",),
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        "            if options.rule or not found:\n",
+        "            if True:\n",
+        "a clustering is kept that undoes the target",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        "        if options.rule is None and all(undone):\n            guards.undone(commit, undone[0])\n",
+        "",
+        "where each rule keeps such a clustering, nothing is planned, and nothing refused",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
+        "state/timeline/overwritten.py",
+        "    kept = [entry for entry in timeline.writes() if entry.time not in removed]\n",
+        "    kept = [*timeline.writes()]\n",
+        "commits that go decide which rule a restore takes",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
         LAST,
         'return any((entry.completion_time or "") > ended for entry in load_timeline(metadata).instants)',
         "return False",
@@ -313,12 +369,10 @@ FAULTS = (
         "table/files/hashing.py",
         (
             "    uncommit_hashing_metadata(table, files)\n"
-            "    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for "
-            "file in files})"
+            "    _delete(table, {HashingFile(file.folder, file.instant, METADATA) for file in files})"
         ),
         (
-            "    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for "
-            "file in files})\n"
+            "    _delete(table, {HashingFile(file.folder, file.instant, METADATA) for file in files})\n"
             "    uncommit_hashing_metadata(table, files)"
         ),
         "for a moment buckets count whose description is gone",
