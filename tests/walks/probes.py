@@ -77,6 +77,17 @@ def restore(probe: Probe, target: str = "") -> None:
     _change(probe, words, removed, f"{target} restored by {by}", finish=lambda: _finish(probe, target))
 
 
+def before_undone(probe: Probe) -> None:
+    """The state before a clustering that has undone a commit: what readers saw then, whatever the release's rule."""
+    table = probe.table
+    times = [entry.time for entry in table.active]
+    target, timeline = times[times.index(table.undone) - 1], table.timeline
+    words = ["restore", "--to-instant", target, *AT_ONCE, *_metadata_options(probe)]
+    plan = _planned(probe, words)
+    if plan is not None:
+        _change(probe, words, later(timeline, target, plan.result["rule"]), f"{target}, before it was undone, restored")
+
+
 def rollback(probe: Probe, target: str = "") -> None:
     """The newest commit, or any instant, pending or not."""
     table, chance = probe.table, probe.chance

@@ -37,6 +37,9 @@ DROPPED: Mapping[str, Mapping[str, str]] = {
         "hoodie.index.type": "SIMPLE",
     },
 }
+ALLOWED = {
+    "hoodie.clustering.updates.strategy": "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
+}
 COMPACT = {"hoodie.compact.inline.max.delta.commits": "1"}
 DATA = r"(?!\.hoodie)\S*(\.parquet|\.log\.)"
 DEATHS = (
@@ -149,6 +152,25 @@ def clustering(table: Table, chance: Random) -> bool:
         return False
     what = chance.choice(("schedule", "execute", "scheduleAndExecute"))
     table.hudi.cluster(table.base, what, table.shape.options)
+    return True
+
+
+def late_clustering(table: Table, chance: Random) -> bool:
+    """One is planned, its file groups are overwritten or updated, and then it runs: Hudi undoes what was done."""
+    if table.shape.index in ("bucket", "hashing") or not table.good or table.is_broken:
+        return False
+    before = {entry.time for entry in table.timeline}
+    table.hudi.cluster(table.base, "schedule", table.shape.options)
+    planned = [entry.time for entry in table.timeline if entry.time not in before and entry.state != "COMPLETED"]
+    rows = table.batch(chance, 8, known=True)
+    if not planned or not rows:
+        return False
+    if chance.random() < 0.5:
+        insert_overwrite(table, chance)
+    else:
+        _upsert(table, {"rows": rows}, rows, "upsert", ALLOWED)
+    table.hudi.cluster(table.base, "execute", table.shape.options)
+    table.undone = planned[0] if table.wrong_rows() else ""
     return True
 
 

@@ -26,6 +26,7 @@ class Table:
     or failed. ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is
     finished. ``keys`` are all that were ever written, or tried to be. ``broken``: instants that keep Hudi from reading
     or writing, or hide rows. ``copied``: those with a copy's times as completion times.
+    ``undone``: a clustering that has undone a commit.
     """
 
     hudi: Judge
@@ -41,6 +42,7 @@ class Table:
     keys: set[int] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     copied: frozenset[str] = frozenset()
+    undone: str = ""
 
     @property
     def version(self) -> str:

@@ -21,6 +21,7 @@ STEPS: dict[Step, int] = {
     steps.two_writers: 3, steps.compaction: 6, steps.clustering: 4, steps.clean: 3, steps.archive: 2,
     steps.savepoint: 3, steps.hudi_rollback: 1, steps.hudi_restore: 2, steps.killed_write: 4, steps.killed_service: 2,
     steps.rollback_failed: 1, steps.late_index: 2, steps.without_metadata: 1, steps.nested_table: 1,
+    steps.late_clustering: 3,
     steps.stray_file: 1, steps.copied_partition: 1, steps.lost_metafile: 1,
     wild.copied_without_times: 3, wild.clock_ahead: 3, wild.lost_instant_file: 5, wild.temporary_files: 2,
     wild.forty_failed_writes: 1,
@@ -87,7 +88,8 @@ def take(hudi: Judge, walk: Walk, folder: Path) -> Report:
         if not _step(report, table, name, chance):
             break
         last = bool(walk.shape.compact_every) and number == len(walk.steps) - 1
-        if (asked or last or _blocked(table)) and not _probe(report, table, chance, folder / f"probe{number}"):
+        due = asked or last or _blocked(table) or table.undone
+        if due and not _probe(report, table, chance, folder / f"probe{number}"):
             break
     report.seconds = time.monotonic() - begun
     return report
@@ -110,7 +112,18 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
         if not table.rows_known(kept):
             return False
         table.writes = [write for write in table.writes if write.instant in kept]
+    if table.undone:
+        return _told(report, table)
     return _blocked(table) or _right(report, table, name, chance)
+
+
+def _told(report: Report, table: Table) -> bool:
+    """Whether check finds that a clustering has undone a commit."""
+    rows = ask(table.base, "check", *probes.AT_ONCE).result
+    found = [row["subject"].split()[0] for row in rows if row["finding"] == "changes-undone"]
+    if table.undone not in found:
+        report.problems.append(f"check does not find that {table.undone} has undone a commit")
+    return table.undone in found
 
 
 def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
@@ -156,8 +169,8 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     folder.mkdir()
     weights = probes.WITH_INDEXES if table.shape.compact_every else probes.PROBES
     act = chance.choices(list(weights), list(weights.values()))[0]
-    if blocked := _blocked(table):
-        act = probes.resume
+    if blocked := _blocked(table) or bool(table.undone):
+        act = probes.before_undone if table.undone else probes.resume
     probe = probes.Probe(table, table.copy(folder), chance, folder)
     probe.table.age_heartbeats()
     try:
@@ -176,5 +189,6 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
         shutil.rmtree(table.base)
         shutil.move(probe.adopted.base, table.base)
         table.writes, table.adopted, table.past = probe.adopted.writes, True, probe.adopted.past
+        table.undone = ""
     shutil.rmtree(folder)
     return probe.adopted is not None or not blocked

@@ -75,8 +75,8 @@ FAULTS = (
     ),
     Fault(
         HASHING,
-        "counting = {file.instant for file in files if file.commits} & pending",
-        "counting = {file.instant for file in files} & pending",
+        "_by_instant(file for file in others if file.kind == COMMIT)",
+        "_by_instant(others)",
         "a resize at work is called taken back",
         ("reports/health/test_hashing.py::test_a_resize_that_was_taken_back_and_is_pending",),
     ),

@@ -185,8 +185,8 @@ FAULTS = (
     ),
     Fault(
         "reports/health/services.py",
-        "            if paths:\n",
-        "            if False:\n",
+        "        if undone:\n",
+        "        if False:\n",
         "`check` is silent about a clustering that brings overwritten rows back",
         ("reports/health/test_overwritten.py",),
     ),
