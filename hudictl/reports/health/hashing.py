@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from hudictl.formats.layouts import BUCKET_CONFIGS
+from hudictl.formats.layouts import BUCKET_CONFIGS, BUCKET_INDEX
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.logs.slices import slice_rows
@@ -13,8 +13,14 @@ from hudictl.table.files.hashing import COMMIT, CONFIG, HashingFile, hashing_fil
 
 
 def hashing_metadata(look: Look) -> Iterator[Finding]:
-    """What rolled-back resizes have left for the buckets, as Hudi's own rollbacks and restores do (0.15.0 to 1.2.0)."""
+    """What rolled-back resizes have left for the buckets, as Hudi's own rollbacks and restores do (0.15.0 to 1.2.0); and
+    the empty folder of a first one."""
     table, timeline = look.facts.table, look.facts.timeline
+    if not entries_of(table.storage, BUCKET_INDEX):
+        return
+    if table.storage.has_folder(BUCKET_CONFIGS) and not entries_of(table.storage, BUCKET_CONFIGS):
+        meaning = "the folder is empty: each read and write of Hudi 1.2.0 fails. Delete the folder"
+        yield Finding("bucket-configs-missing", ERROR, BUCKET_CONFIGS, meaning)
     left, proved = (of(table, timeline, look.engine) for of in (left_hashing, proved_left))
     for time, files in _by_instant(left):
         known = all(file in proved for file in files)
@@ -35,14 +41,6 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
             "buckets, and write existing rows a second time; roll it back"
         )
         yield Finding("hashing-metadata-left", WARNING, time, meaning, mended(command_of("rollback", time)))
-
-
-def no_bucket_configs(look: Look) -> Iterator[Finding]:
-    """The empty folder that a removed first resize leaves: each read and write fails (1.2.0)."""
-    storage = look.facts.table.storage
-    if storage.has_folder(BUCKET_CONFIGS) and not entries_of(storage, BUCKET_CONFIGS):
-        meaning = "the folder is empty: each read and write of Hudi 1.2.0 fails. Delete the folder"
-        yield Finding("bucket-configs-missing", ERROR, BUCKET_CONFIGS, meaning)
 
 
 def _by_instant(files: Iterable[HashingFile]) -> list[tuple[str, list[HashingFile]]]:

@@ -40,8 +40,7 @@ FINDINGS: Mapping[str, str] = {
     "storage.metadata_table": "metadata-table-absent metadata-table-version "
     "metadata-table-unlisted metadata-table-leftover",
     "storage.metadata_aside": "metadata-table-leftover",
-    "hashing.hashing_metadata": "hashing-metadata-left",
-    "hashing.no_bucket_configs": "bucket-configs-missing",
+    "hashing.hashing_metadata": "hashing-metadata-left bucket-configs-missing",
     "indexes.definitions": "index-definitions-damaged",
     "indexes.holding_removed": "index-holds-removed-instant",
     "indexes.record_index": "record-index-small",
