@@ -13,8 +13,8 @@ from hudictl.table.files.hashing import COMMIT, CONFIG, HashingFile, hashing_fil
 
 
 def hashing_metadata(look: Look) -> Iterator[Finding]:
-    """What rolled-back resizes have left for the buckets, as Hudi's own rollbacks and restores do (0.15.0 to 1.2.0); and
-    the empty folder of a first one."""
+    """What rolled-back resizes have left for the buckets, as Hudi does (0.15.0 to 1.2.0); and the empty folder of a
+    first one."""
     table, timeline = look.facts.table, look.facts.timeline
     if not entries_of(table.storage, BUCKET_INDEX):
         return
