@@ -158,13 +158,14 @@ def _ways(
     """
     if pending is None:
         ways = [*ways_to(table, signs.timeline, commit, options.rule)]
-        undone = [undone_after(table, signs.timeline, commit, way.times) for way in ways]
         # A rule that the operator asks for is obeyed: the plan says what it means.
-        if options.rule is None and all(undone):
-            guards.undone(commit, undone[0])
-        for way, found in zip(ways, undone, strict=True):
-            if options.rule or not found:
-                yield way.rule, {entry.time: entry for entry in way.removed}
+        if options.rule is None:
+            undone = [undone_after(table, signs.timeline, commit, way.times) for way in ways]
+            if all(undone):
+                guards.undone(commit, undone[0])
+            ways = [way for way, found in zip(ways, undone, strict=True) if not found]
+        for way in ways:
+            yield way.rule, {entry.time: entry for entry in way.removed}
         return
 
     yield options.rule or own_rule(table), _planned(table, signs, commit, pending, options)

@@ -1,5 +1,6 @@
 """Findings of ``check`` on pending table services: the files in their plans, and services that Hudi never ends."""
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -102,13 +103,20 @@ def overwritten(look: Look) -> Iterator[Finding]:
 def undone(look: Look) -> Iterator[Finding]:
     """Completed clusterings that have undone a commit, and overwrites of the same file groups: see ``undone_by``."""
     facts = look.facts
-    writes = sorted(facts.timeline.completed_writes(), key=lambda entry: (entry.completion_time or "", entry.time))
+    writes = sorted(facts.timeline.completed_writes(), key=_completed)
+    ends = [_completed(entry) for entry in writes]
     for number, instant in enumerate(writes):
-        if instant.action == REPLACECOMMIT:
+        # Those that were completed while it was planned already.
+        beside = writes[bisect(ends, (instant.time,)) : number]
+        if beside and instant.action == REPLACECOMMIT:
             alone = not is_clustering(facts.table, facts.commits, instant)
-            found = undone_by(facts.table, facts.commits, instant, writes[:number], replaced_only=alone)
+            found = undone_by(facts.table, facts.commits, instant, beside, replaced_only=alone)
             if found:
                 yield _undone(instant, found, writes[number - 1], last=instant == writes[-1])
+
+
+def _completed(write: Instant) -> tuple[str, ...]:
+    return write.completion_time or "", write.time
 
 
 def _undone(instant: Instant, found: Mapping[str, frozenset[str]], before: Instant, *, last: bool) -> Finding:

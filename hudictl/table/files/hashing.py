@@ -73,8 +73,9 @@ def remove_bucket_configs(table: Table, files: Iterable[HashingFile]) -> None:
     going = {file for file in files if file.kind == CONFIG}
     if not going:
         return
-    left = {_parse(BUCKET_CONFIGS, name) for name, _, _ in _list(table, BUCKET_CONFIGS).files} - going
-    if not left:
+    there = _list(table, BUCKET_CONFIGS)
+    left = {_parse(BUCKET_CONFIGS, name) for name, _, _ in there.files} - going
+    if not (left or there.folders):
         # In one step: at an empty folder readers would fail. Object stores have none.
         table.storage.delete_folder(_ASIDE)
         if table.storage.move(BUCKET_CONFIGS, _ASIDE):

@@ -10,6 +10,34 @@ INDEXES = "reports/health/indexes.py"
 
 FAULTS = (
     Fault(
+        "state/timeline/overwritten.py",
+        " if common and not entries_of(table.storage, HASHING_METADATA) else frozenset()\n",
+        "\n",
+        "updates beside a resize of buckets count as undone a commit",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
+        "reports/health/metadata.py",
+        "        shown, severity = (opened, ERROR) if opened else (names, WARNING)\n",
+        "        shown, severity = names, ERROR\n",
+        "`check` says that queries fail at a file that none opens",
+        ("reports/health/test_files.py",),
+    ),
+    Fault(
+        SERVICES,
+        "            if found:\n                yield _undone(",
+        "            if False:\n                yield _undone(",
+        "`check` is silent about a clustering that has undone a commit",
+        ("state/timeline/test_overwritten.py::test_check_finds_what_was_undone",),
+    ),
+    Fault(
+        "state/timeline/overwritten.py",
+        '    return other.time > instant.time or (completed or "") > instant.time\n',
+        "    return True\n",
+        "commits that a clustering was planned on count as undone",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
         BEHIND,
         "    if counted <= 2 * threshold:\n        return\n",
         "",
