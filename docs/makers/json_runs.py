@@ -77,7 +77,8 @@ def _as_scripted() -> Iterator[None]:
 
 def _unpack(folder: Path, document: Document) -> Copy:
     with tarfile.open(_TABLES / f"{document.table}.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+        # Python 3.11 has filters only from its fourth release on.
+        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     path = folder / document.table / "table"
     newest = max(re.findall(r"\d{17}", " ".join(file.name for file in path.glob(".hoodie/timeline/*"))))
     for file in path.glob(document.breaks) if document.breaks else ():

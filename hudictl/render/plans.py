@@ -59,7 +59,8 @@ def rollback_verb(plan: RollbackPlan) -> str:
 def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     """The files as a table, then the orphans that are kept, and what is deleted with the files."""
     rows = [asdict(row) for row in plan.files]
-    print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete", "OrphanRow")
+    none = "no orphans" if plan.hashing else "nothing to delete"
+    print_table(out, rows, list(OrphanRow.__dataclass_fields__), none, "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
     lines += _metadata_lines(plan.metadata_table)
     if plan.orphans and plan.metadata_table.mode is Mode.KEEP:

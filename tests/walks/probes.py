@@ -302,7 +302,9 @@ def _change(
     if done.code is None:
         table.past.add(DEATH)
         what = f"{what}, killed at change {kill_at}"
-        way = probe.chance.choice(("again", "again", "resume", "withdraw", *(["hudi"] if finish else [])))
+        ways = ("again", "again", "resume", "withdraw", *(["hudi"] if finish else []))
+        # With nothing done, readers would not see the rows of the model.
+        way = "again" if table.undone else probe.chance.choice(ways)
         if not _way_on(probe, words, way, what, finish):
             return
         what = f"{what}, then {way}"
