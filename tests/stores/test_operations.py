@@ -70,3 +70,15 @@ def test_a_rollback(server: Server, tell: Tell, tmp_path: Path, version: str, na
         said = tell("rollback", last, *common, "--idle", "0s")
         assert (said.code, said.err) == (0, "")
     check_alike(server, base, prefix, tmp_path / "copy")
+
+
+@pytest.mark.short("azure")
+def test_numbers_of_buckets_by_partition(server: Server, tell: Tell, tmp_path: Path) -> None:
+    """The last of them goes; there is no folder that could be left empty."""
+    base, prefix, uri = both(server, tmp_path, "v9", "rescaled")
+    commits = [row["time"] for row in tell("timeline", "show", "-t", str(base), "-o", "json").json["rows"]]
+    for place in (str(base), uri):
+        common = ("-t", place, "--yes", "--engine", "local", *server.arguments)
+        assert tell("restore", "--to-instant", commits[-2], *common, "--idle", "0s").code == 0
+    check_alike(server, base, prefix, tmp_path / "copy")
+    assert not [name for name in server.names(prefix) if "bucket_index" in name]
