@@ -19,7 +19,7 @@ from hudictl.ops.rollback.discard import Discard
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
+from hudictl.ops.savepoint.plan import PrunePlan, PruneResult, SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
 from hudictl.reports.commits import (
     AmplificationRow,
@@ -140,6 +140,8 @@ DOCUMENTS = (
     Document("savepoint show", ROWS, SavepointFile, line="20261121030414313"),
     Document("savepoint show", RESULT, Restorable, "with `--verify`", "20261121030414313 --verify"),
     Document("savepoint delete", RESULT, SavepointDeletion, line="20261121030414313 --yes"),
+    Document("savepoint prune", RESULT, PrunePlan, f"{PLANNED}, or nothing to do", "--all --keep-last 1 --plan"),
+    Document("savepoint prune", RESULT, PruneResult, DONE, "--all --keep-last 1 --yes"),
     Document("restore", RESULT, RestorePlan, f"{PLANNED}, or nothing to do", "20261121030414313 --plan"),
     Document("restore", RESULT, RestoreResult, DONE, "20261121030414313 --yes"),
     Document("rollback", RESULT, RollbackPlan, PLANNED, "20261121030415374 --plan", before=_NO_SAVEPOINT),

@@ -224,6 +224,24 @@ WORDS = {
     "SavepointPlan.files_added": "If there is a savepoint: the number of required files that it does not name.",
     "SavepointPlan.user": "Creator of the savepoint.",
     "SavepointRow.user": "Creator of the savepoint.",
+    "tag": "The tag, from the beginning of the comment; null if there is none.",
+    "PruneOptions.tag": "--tag.",
+    "PruneOptions.untagged": "--all.",
+    "PruneOptions.rules": "The --keep options.",
+    **{
+        f"Rules.{rule}": f"--keep-{rule}; 0 without it."
+        for rule in ("last", "hourly", "daily", "weekly", "monthly", "yearly")
+    },
+    "Rules.within_ms": "--keep-within; 0 without it.",
+    "PrunePlan.operation": "The kind of plan.",
+    "PrunePlan.savepoints": "The savepoints, newest first.",
+    "PruneRow.kept": "Whether it stays.",
+    "PruneRow.reasons": "Why it stays: the rules that keep it, or why it is not chosen.",
+    "savepoints_to_delete": "Savepoints to delete, oldest first.",
+    "savepoints_deleted": "Deleted savepoints, oldest first.",
+    "savepoints_kept": "Number of savepoints that stay.",
+    "instants_freed": "Commits that only these savepoints kept from being archived.",
+    "bytes_freed": "Size of the files that only these savepoints kept from being cleaned.",
     # Plans
     "bytes_needed": "Their size.",
     "bytes_to_delete": "Their size.",

@@ -96,6 +96,19 @@ def instants(*actions: str, completed: bool = False) -> Complete:
     return names
 
 
+@_of_table
+def tags(table: "Table", _begun: str) -> Iterable[tuple[str, str]]:
+    """The tags of the savepoints; the newest first."""
+    from hudictl.state.files.savepoints import read_savepoint_head, tag_of
+    from hudictl.table.timeline.active import load_timeline
+
+    timeline = load_timeline(table)
+    for entry in timeline.savepoints()[::-1]:
+        head = read_savepoint_head(table, timeline, entry.time)
+        if head is not None and (tag := tag_of(head.comment)):
+            yield tag, ""
+
+
 def instants_in(folder: str) -> Complete:
     """The instants that a folder of the table has files of, as heartbeats and markers; the newest first."""
 

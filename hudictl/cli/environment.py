@@ -17,6 +17,7 @@ NEVER = frozenset(
             "withdraw",
             "accept_loss",
             "accept_lost_instants",
+            "untagged",
         ),
         *("with_later_writes", "delete_later_savepoints", "discard_rollbacks"),
     }

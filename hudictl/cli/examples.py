@@ -77,10 +77,15 @@ EXAMPLES = {
     "savepoint create": (
         'savepoint create --comment "before the nightly job" --yes',
         f"savepoint create {_WRITTEN} --yes",
+        "savepoint create --every 24h --tag nightly --yes",
     ),
     "record find": ("record find 17", f"record find 17 --partition part-2 --as-of {_RESTORED}"),
     "record history": ("record history 17", "record history 17 --archived --where state=committed"),
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
+    "savepoint prune": (
+        "savepoint prune --tag nightly --keep-daily 7 --keep-weekly 5 --plan",
+        "savepoint prune --all --keep-last 3 --yes",
+    ),
     "savepoint list": ("savepoint list", "savepoint list --bytes -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),
     "stats amplification": ("stats amplification --since 7d",),

@@ -29,12 +29,12 @@ OUTPUTS = ("text", "json")
 _ENGINES = click.Choice(ENGINES)
 PATH = click.Path(readable=False)
 """The shell completes it; whatever is wrong with it, the command says."""
-_DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
+_DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h|d)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
 HOODIE_CONF = "--hoodie-conf"
 PAIR_OPTIONS = (STORAGE_OPTION, "--conf", HOODIE_CONF)
-_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True)
@@ -322,10 +322,10 @@ def idle_option(command: Command) -> Command:
 
 
 def duration_ms(text: str, option: str) -> int:
-    """500ms, 30s, 10m, 2h; a bare number is seconds. Raises UsageError."""
+    """500ms, 30s, 10m, 2h, 30d; a bare number is seconds. Raises UsageError."""
     match = _DURATION.match(text)
     if match is None:
-        raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m or 2h")
+        raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m, 2h or 30d")
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
 
 

@@ -21,7 +21,8 @@ from hudictl.ops.fingerprint import (
 from hudictl.ops.metadata.drop import DropPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
+from hudictl.ops.savepoint.fingerprint import TO_DELETE
+from hudictl.ops.savepoint.plan import PrunePlan, SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import count_of, first_few
@@ -32,7 +33,10 @@ from hudictl.table.timeline.active import load_timeline
 
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
-_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE, Kind.SERVICE_REMOVE, Kind.METADATA_DROP)
+_APPLIED = (
+    *(*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE, Kind.SAVEPOINT_PRUNE),
+    *(Kind.SERVICE_REMOVE, Kind.METADATA_DROP),
+)
 """The operations whose plans can be saved."""
 
 
@@ -149,6 +153,15 @@ def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | Savep
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
+def check_prune(_table: Table, saved: SavedPlan, plan: PrunePlan) -> None:
+    """Raises Conflict: other savepoints would be kept, or one deleted that the saved plan does not name. Fewer may be
+    left to delete, after a first try that died."""
+    if not plan.nothing_to_do:
+        before, now = ({**found, TO_DELETE: ""} for found in (saved.fingerprint, plan.fingerprint))
+        refuse_moved(before, now)
+        refuse_grown(saved.fingerprint.get(TO_DELETE, "").split(", "), plan.savepoints_to_delete, "savepoint")
+
+
 def check_service_removal(_table: Table, saved: SavedPlan, plan: ServiceRemoval) -> None:
     """Raises Conflict: the new plan of a clean's or indexing's removal is not the saved one."""
     refuse_moved(saved.fingerprint, plan.fingerprint)
@@ -178,12 +191,12 @@ def check_metadata_drop(_table: Table, saved: SavedPlan, plan: DropPlan) -> None
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
-def refuse_grown(planned: Collection[str], paths: Collection[str]) -> None:
-    """Raises Conflict: more files would be deleted than a plan has named."""
+def refuse_grown(planned: Collection[str], paths: Collection[str], noun: str = "file") -> None:
+    """Raises Conflict: more files, or whatever the noun says, would be deleted than a plan has named."""
     grown = sorted(set(paths) - set(planned))
     if grown:
         raise Conflict(
-            f"{count_of(len(grown), 'file')} to delete, but not in the plan: {first_few(grown)}",
+            f"{count_of(len(grown), noun)} to delete, but not in the plan: {first_few(grown)}",
             hint="make a new plan, and read it",
             files=grown,
         )

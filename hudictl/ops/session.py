@@ -22,6 +22,7 @@ class Kind(Enum):
     ROLLBACK = "rollback"
     SAVEPOINT_CREATE = "savepoint create"
     SAVEPOINT_DELETE = "savepoint delete"
+    SAVEPOINT_PRUNE = "savepoint prune"
     ORPHANS_DELETE = "orphans delete"
     METADATA_DROP = "metadata drop"
     HEARTBEAT_DELETE = "heartbeat delete"

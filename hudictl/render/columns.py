@@ -49,6 +49,7 @@ _BY_IMPORTANCE = {
     "PhaseRow": "time action state duration_ms | to_inflight_ms to_completed_ms metadata_ms completed_utc timeline",
     "ProfileRow": "profile uri | engine lock_provider references file",
     "PropertyRow": "name value | changed meaning default set",
+    "PruneRow": "instant kept reasons | tag own_bytes",
     "RecordRow": "index fate record_key record | instant block_type",
     "RecordVersion": "instant state visible deleted problem | file kind partition operation action "
     "completed_utc file_id",
@@ -58,7 +59,8 @@ _BY_IMPORTANCE = {
     "RollbackRow": "time state target diagnosis problem | target_action files failed rollback_blocks partitions "
     "completed_utc duration_ms timeline requested_utc",
     "SavepointFile": "name partition bytes",
-    "SavepointRow": "instant state warning problem restorable | comment created_utc own_bytes bytes files missing user",
+    "SavepointRow": "instant state warning problem restorable | tag comment created_utc own_bytes bytes files missing "
+    "user",
     "ServiceFile": "role partition file there | bytes instant",
     "SchemaChange": "time added removed changed problem | made_nullable made_required completed_utc action timeline",
     "SchemaField": "name type nullable | doc",

@@ -13,6 +13,7 @@ from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import RollbackResult
+from hudictl.ops.savepoint.plan import PrunePlan, PruneRow
 from hudictl.ops.undo.plan import InstantRow, Undo
 from hudictl.phrases import count_of, first_few
 from hudictl.render.catalog import catalog_lines
@@ -71,6 +72,22 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     lines += _metafile_lines(plan)
     stopped = f" {_STOPPED}" if plan.metadata_table.mode in (Mode.FORWARD, Mode.DELETE) else ""
     print_lines(out, ["", *lines, f"{lock_line(plan.lock)}{stopped}", ""])
+
+
+def print_prune_plan(out: Console, plan: PrunePlan) -> None:
+    """The savepoints as a table, then what cleaning and archiving get back."""
+    rows = [asdict(row) | {"own_bytes": size(row.own_bytes or 0)} for row in plan.savepoints]
+    print_table(out, rows, list(PruneRow.__dataclass_fields__), "no savepoints", "PruneRow")
+    lines = [f"Without the savepoints to delete, {freed_text(plan)}."]
+    if plan.unfinished:
+        lines.append(f"Earlier deletions to finish: {', '.join(plan.unfinished)}.")
+    print_lines(out, ["", *lines, lock_line(plan.lock), ""])
+
+
+def freed_text(plan: PrunePlan) -> str:
+    """What a plan gives back."""
+    commits = count_of(plan.instants_freed, "more commit")
+    return f"cleaning can delete {size(plan.bytes_freed)} more, and archiving can take {commits}"
 
 
 def print_drop_plan(out: Console, plan: DropPlan) -> None:

@@ -7,7 +7,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
-from hudictl.state.files.savepoints import read_savepoint_head, readable_savepoints
+from hudictl.state.files.savepoints import read_savepoint_head, readable_savepoints, tag_of
 from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
@@ -29,6 +29,7 @@ class SavepointRow:
     user: str | None
     comment: str | None
     warning: str | None
+    tag: str | None = None
     files: int | None = None
     bytes: int | None = None
     own_bytes: int | None = None
@@ -84,4 +85,6 @@ def _savepoint_row(table: Table, timeline: Timeline, instant: Instant) -> Savepo
         warning = "its creation was interrupted: it protects nothing"
         return SavepointRow(instant.time, instant.state.name, None, None, None, warning)
     created = fmt.utc_text_of_ms(head.saved_at_ms)
-    return SavepointRow(instant.time, instant.state.name, created, head.saved_by, head.comment, None)
+    return SavepointRow(
+        instant.time, instant.state.name, created, head.saved_by, head.comment, None, tag_of(head.comment)
+    )

@@ -94,6 +94,7 @@ def changes(copy: Copy) -> list[Command]:
         for words in (
             ("savepoint", "create", done, *_CHANGE),
             ("savepoint", "delete", done, "--yes"),
+            ("savepoint", "prune", "--all", "--keep-last", "1", *_SCAN, "--yes"),
             ("restore", done, "--keep-backup", "--delete-later-savepoints", "--discard-rollbacks", *_CHANGE),
             ("rollback", failed, *_CHANGE),
             ("resume", *_CHANGE),

@@ -19,6 +19,7 @@ from hudictl.reports.health.families import NAMES
 from tests.cli.conftest import Unpack
 from tests.cli.terminal_support import PATIENCE_S, ROOT
 from tests.helpers import Copy, put
+from tests.ops.savepoint.pruning_support import save
 
 PROFILES = """[profiles.trips]
 uri = "{}"
@@ -81,6 +82,9 @@ def test_what_fits_the_command(unpack: Unpack) -> None:
     assert completed(None, "hudictl", "restore", "-t", str(copy.path), "2026") == copy.savepoints[::-1]
     assert completed(None, "hudictl", "check", "--only", "") == sorted(NAMES)
     assert "savepoint" in completed(copy, "hudictl", "save")
+    assert completed(copy, "hudictl", "savepoint", "prune", "--tag", "") == []
+    save(copy, copy.commits[-1], "nightly")
+    assert completed(copy, "hudictl", "savepoint", "prune", "--tag", "n") == ["nightly"]
 
 
 @pytest.mark.usefixtures("path")

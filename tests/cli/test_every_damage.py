@@ -44,6 +44,7 @@ def commands(copy: Copy) -> Iterator[Command]:
     yield "restore", *(() if copy.savepoints else ("--to-instant",)), target, *PLAN
     yield "rollback", copy.commits[-1], *PLAN
     yield "savepoint", "create", *PLAN
+    yield "savepoint", "prune", "--all", "--keep-last", "1", "--plan", *LOCAL
     yield "failed-writes", "clean", "--policy", "eager", *PLAN
     yield "orphans", "delete", *PLAN
     yield "resume", *PLAN

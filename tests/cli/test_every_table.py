@@ -58,4 +58,6 @@ def test_every_plan(unpack: Unpack, tell: Tell, version: str, name: str) -> None
         assert said.code in (0, *REFUSED), (command, said.err)
         if said.code:
             assert said.error["hint"], command
+    prune = ("savepoint", "prune", "--all", "--keep-last", "1", "--plan", "--engine", "local", "-t", copy.path)
+    assert tell(*prune).code in (0, *REFUSED)
     assert tree(copy.path, OWN) == before

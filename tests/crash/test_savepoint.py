@@ -11,10 +11,12 @@ from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
-from tests.helpers import session
+from tests.helpers import Copy, session
+from tests.ops.savepoint.pruning_support import NIGHTLY, save_all
 
 pytestmark = pytest.mark.crash
 
@@ -70,3 +72,31 @@ def test_delete_dies_anywhere(version: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_part", tmp_path)
     _create(base)
     _everywhere(base, _delete, tmp_path, left=0)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_prune_dies_anywhere(version: str, tmp_path: Path) -> None:
+    """The kept one is never touched; of the others, those that are left are whole, and go oldest first."""
+    base = support.unpack(version, "cow_part", tmp_path)
+    times = save_all(Copy(version, "cow_part", base))
+    kept = sorted((path.name, path.read_bytes()) for path in _files(base) if times[-1] in path.name)
+
+    def run(table: Path) -> None:
+        opened = open_table(str(table))
+        prune_savepoints(session(opened), plan_prune(session(opened), NIGHTLY))
+
+    done = copy(base, tmp_path / "done")
+    with dying(None) as system:
+        run(done)
+    assert sorted((path.name, path.read_bytes()) for path in _files(done)) == kept
+    counts = set()
+    for at in range(system.count):
+        table = copy(base, tmp_path / f"crash-{at}")
+        with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+            run(table)
+        left = sorted(path.name.split(".")[0].split("_")[0] for path in _completed(table))
+        assert left == times[len(times) - len(left) :]
+        counts.add(len(left))
+        run(table)
+        assert sorted((path.name, path.read_bytes()) for path in _files(table)) == kept
+    assert counts == {1, 2, 3, 4}

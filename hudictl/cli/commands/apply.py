@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import click
 
 from hudictl.cli.change import Change, run_change
-from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint
+from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint, savepoint_prune
 from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
 from hudictl.cli.to_copy import keep_given
 from hudictl.cli.tree import StrictCommand
@@ -42,7 +42,7 @@ def kinds() -> "Mapping[Kind, SavedKind]":
     from hudictl.ops.metadata.drop import DropOptions
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.rollback.plan import RollbackOptions
-    from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.ops.savepoint.plan import PruneOptions, SavepointOptions
     from hudictl.ops.session import Kind
 
     name = "apply"
@@ -66,6 +66,11 @@ def kinds() -> "Mapping[Kind, SavedKind]":
             None,
             lambda saved, _options: savepoint.delete_change(name, saved.target),
             saved_plan.check_savepoint,
+        ),
+        Kind.SAVEPOINT_PRUNE: SavedKind(
+            PruneOptions,
+            lambda _saved, options: savepoint_prune.prune_change(name, options),
+            saved_plan.check_prune,
         ),
         Kind.SERVICE_REMOVE: SavedKind(
             ServiceOptions,

@@ -1,6 +1,6 @@
 """``hudictl savepoint``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import LOOKING, Change, Question, run_change, session
+from hudictl.cli.commands.savepoint_prune import prune, tag_option
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
@@ -15,6 +16,7 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     accept_lost_option,
+    duration_ms,
     engine_options,
     idle_option,
     table_options,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
     from hudictl.render.text import Console
     from hudictl.reports.savepoints import SavepointRow
+    from hudictl.table.table import Table
 
 
 @click.group(cls=StrictGroup)
@@ -37,10 +40,19 @@ def savepoint() -> None:
     """Manage savepoints: commits protected from cleaning and archiving, for later restores."""
 
 
+savepoint.add_command(prune)
+
+
 @savepoint.command()
 @click.argument("instant", required=False, shell_complete=instants(*COMMITS, completed=True))
 @click.option("--user", help="Creator of the savepoint. Default: the current user.")
 @click.option("--comment", default="", help="Reason for the savepoint.")
+@tag_option("Tag of the savepoint, for `savepoint prune`: it is stored as [TAG] before the comment.")
+@click.option(
+    "--every",
+    metavar="DURATION",
+    help="Nothing to do if a savepoint with the --tag is on a commit that is younger than 90% of this (24h, 7d).",
+)
 @click.option(
     "--allow-pending",
     is_flag=True,
@@ -58,6 +70,8 @@ def create(
     instant: str | None,
     user: str | None,
     comment: str,
+    tag: str | None,
+    every: str | None,
     allow_pending: bool,
     accept_lost_instants: bool,
     idle_ms: int,
@@ -65,13 +79,37 @@ def create(
     """Create a savepoint on INSTANT.
 
     Without INSTANT: on the newest commit without older pending writes.
+
+    With --every, suitable for cron: exit code 0 if there is nothing to do. The age is that of the savepointed commit,
+    by its instant time. 90%, because a job may start earlier than the last one did.
     """
     from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.state.files.savepoints import with_tag
     from hudictl.table.operations import current_user
 
+    if every is not None and (tag is None or instant is not None):
+        raise UsageError(
+            "--every needs a --tag, and no INSTANT", hint="it chooses the newest commit: add --tag nightly"
+        )
     by = current_user() if user is None else user
+    comment = comment if tag is None else with_tag(tag, comment)
     options = SavepointOptions(by, comment, allow_pending, idle_ms, accept_lost_instants)
-    run_change(create_change("savepoint create", instant, options), common, change, engine_options)
+    made = create_change("savepoint create", instant, options)
+    if every is not None:
+        made = replace(made, ended=_young(str(tag), every))
+    run_change(made, common, change, engine_options)
+
+
+def _young(tag: str, every: str) -> "Callable[[Table], str | None]":
+    from hudictl.ops.savepoint.planning import young_savepoint
+
+    every_ms = duration_ms(every, "--every")
+
+    def said(table: "Table") -> str | None:
+        young = young_savepoint(table, tag, every_ms)
+        return f"the savepoint {young} with the tag {tag} is younger than {every}: nothing to do" if young else None
+
+    return said
 
 
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "Change[SavepointPlan, None]":
@@ -82,6 +120,13 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
     from hudictl.render.words import size
+    from hudictl.state.files.savepoints import tag_of
+
+    def nothing(plan: "SavepointPlan") -> str | None:
+        asked, has = tag_of(options.comment), tag_of(plan.comment)
+        untagged = f", {f'with the tag {has}' if has else 'without a tag'}: it does not get the tag {asked}"
+        other = untagged if asked and asked != has else ""
+        return f"{plan.target} already has a savepoint{other}: nothing to do" if plan.nothing_to_do else None
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
@@ -98,7 +143,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     return Change(
         name=name,
         plan=lambda session: plan_savepoint(session, instant, options),
-        nothing=lambda plan: f"{plan.target} already has a savepoint: nothing to do" if plan.nothing_to_do else None,
+        nothing=nothing,
         show=show,
         question=lambda plan: Question(
             f"{f'Add {added(plan)} to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
@@ -192,7 +237,7 @@ def show(
     from hudictl.phrases import count_of
     from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
-    from hudictl.state.files.savepoints import find_savepoint
+    from hudictl.state.files.savepoints import find_savepoint, tag_of
     from hudictl.state.timeline.dropped import ways_out
     from hudictl.state.timeline.unfinished import in_words
     from hudictl.table.timeline.active import load_timeline
@@ -201,9 +246,11 @@ def show(
         raise UsageError("--deep can only be used with --verify")
     table = common.open()
     metadata = find_savepoint(table, load_timeline(table), instant)
+    tag = tag_of(metadata.comment)
+    tagged = [f"tag: {tag}"] if tag else []
     if not verify:
         rows = savepoint_files(table, dict(metadata.files))
-        show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
+        show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files", notes=tagged)
         return
     with session(common, LOOKING, engine_options) as opened:
         options = RestoreOptions(idle_ms=idle_ms, deep=deep)
@@ -212,7 +259,7 @@ def show(
     read = "footers and logs read" if deep else "--deep reads them"
     files = f"{count_of(result.file_count, 'file')}, {size(result.bytes)} (present, of the recorded size; {read})"
     said = f"{instant} can be restored: {files}"
-    show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
+    show_result(common, "savepoint show", uri, result, [said, *tagged] if result.restorable else [], tagged)
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)
     if result.threat:

@@ -78,6 +78,11 @@ def _look_again(session: Session, plan: SavepointDeletion, held: Hold) -> Begun[
 def _check_deletion(session: Session, signs: Signs, instant: str) -> None:
     liveness.no_lock_in_use(session.table, signs, session.locking)
     clock.writers_zone(session.table, signs.timeline)
+    nothing_waits_for(signs, instant)
+
+
+def nothing_waits_for(signs: Signs, instant: str) -> None:
+    """Raises Refused: a pending restore requires the savepoint; a pending rollback is blocked only by it."""
     for restore in signs.planned_restores:
         if restore.plan.target == instant:
             raise Refused(

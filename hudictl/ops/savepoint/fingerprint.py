@@ -1,12 +1,14 @@
 """The fingerprint of a savepoint plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from hudictl.formats.instants import Instant
-from hudictl.ops.fingerprint import body_digest, names_digest, table_fingerprint
-from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.ops.fingerprint import body_digest, listed, names_digest, table_fingerprint
+from hudictl.ops.savepoint.plan import PruneOptions, SavepointOptions
 from hudictl.table.table import Table
+
+TO_DELETE = "savepoints to delete"
 
 
 def savepoint_fingerprint(
@@ -23,3 +25,10 @@ def savepoint_fingerprint(
 def deletion_fingerprint(table: Table, saved: Instant | None) -> dict[str, str]:
     """A savepoint to delete."""
     return {**table_fingerprint(table, {}), "savepoint": f"{saved} {body_digest(table, saved)}"}
+
+
+def prune_fingerprint(
+    table: Table, options: PruneOptions, kept: Collection[str], deleted: Collection[str]
+) -> dict[str, str]:
+    """The savepoints to keep and to delete. What of them has files does not count: a clean may go on meanwhile."""
+    return {**table_fingerprint(table, asdict(options)), "savepoints to keep": listed(kept), TO_DELETE: listed(deleted)}

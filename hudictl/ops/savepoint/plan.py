@@ -6,8 +6,10 @@ from typing import ClassVar
 
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
+from hudictl.state.files.retention import Rules
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
+from hudictl.table.timeline.active import SeenFile
 
 
 @dataclass(frozen=True)
@@ -107,3 +109,72 @@ class SavepointReport:
 
     instant: str
     files: int
+
+
+@dataclass(frozen=True)
+class PruneOptions:
+    """``tag``: only savepoints with this tag are chosen; without it all that have one, and with ``untagged`` also those
+    that have none. ``rules``: which are kept of those with the same tag."""
+
+    rules: Rules
+    tag: str | None = None
+    untagged: bool = False
+
+
+@dataclass(frozen=True)
+class PruneRow:
+    """What becomes of a savepoint, and why it is kept. ``own_bytes`` are those of files that readers do not require,
+    and no other savepoint names; None if nothing is to be deleted."""
+
+    instant: str
+    tag: str | None
+    kept: bool
+    reasons: tuple[str, ...]
+    own_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class PrunePlan:
+    """The savepoints, newest first, with those to delete; ``shown`` as in ``SavepointPlan``.
+
+    ``unfinished`` are savepoints that an earlier prune has deleted by half: they protect nothing. ``bytes_freed``: what
+    cleaning can delete without the savepoints. ``instants_freed``: the commits on the timeline that are older than all
+    savepoints without them, and were not before. ``savepoint_files`` are the timeline's files at planning.
+    """
+
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "savepoints"),
+        *("savepoints_to_delete", "unfinished", "bytes_freed", "instants_freed", "lock"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.SAVEPOINT_PRUNE.value
+    target: ClassVar = ""
+
+    timezone: str | None
+    options: PruneOptions
+    fingerprint: Mapping[str, str]
+    savepoints: tuple[PruneRow, ...]
+    unfinished: tuple[str, ...]
+    bytes_freed: int
+    instants_freed: int
+    savepoint_files: frozenset[SeenFile]
+    lock: LockConfig
+
+    @property
+    def savepoints_to_delete(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(row.instant for row in reversed(self.savepoints) if not row.kept)
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return not (self.savepoints_to_delete or self.unfinished)
+
+
+@dataclass(frozen=True)
+class PruneResult:
+    """The deleted savepoints, oldest first, and the number of kept ones; the others as in ``PrunePlan``."""
+
+    savepoints_deleted: tuple[str, ...]
+    savepoints_kept: int
+    bytes_freed: int
+    instants_freed: int

@@ -1,11 +1,12 @@
 """Planning a savepoint, with all checks."""
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta, timezone
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
-from hudictl.formats.instants import Instant
+from hudictl.formats.instants import Instant, parse_time
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
@@ -17,7 +18,7 @@ from hudictl.phrases import count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.files.savepoint_files import WayBack, possible_way, savepoint_map, unprotected, ways_back
-from hudictl.state.files.savepoints import find_savepoint, is_protection
+from hudictl.state.files.savepoints import find_savepoint, is_protection, read_savepoint_head, tag_of
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import last_commit_retained, pending_cleans
 from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
@@ -29,7 +30,30 @@ from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
-from hudictl.table.timeline.active import Timeline
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline, instant_now, load_timeline
+
+_ENOUGH = 0.9
+"""The share of its period after which a repeated savepoint is due again: jobs do not start to the second, and one that
+had to wait must not cost the next one."""
+
+
+def young_savepoint(table: Table, tag: str, every_ms: int) -> str | None:
+    """The newest completed savepoint with a tag, if its commit is younger than a period, nearly.
+
+    Raises Refused: the commits' times are in another zone than this command's; Unreadable, Conflict.
+    """
+    timeline = load_timeline(table)
+    clock.writers_zone(table, timeline)
+    now = parse_time(instant_now(table), timezone.utc)
+    for entry in timeline.savepoints()[::-1]:
+        made = parse_time(entry.time, timezone.utc)
+        # A commit that is ahead of the clock is of no use: it would look young for long.
+        if made and now and timedelta(0) <= now - made < timedelta(milliseconds=every_ms) * _ENOUGH:
+            head = read_savepoint_head(table, timeline, entry.time)
+            if head is not None and tag_of(head.comment) == tag:
+                return entry.time
+    return None
 
 
 def plan_savepoint(session: Session, instant: str | None, options: SavepointOptions | None = None) -> SavepointPlan:
@@ -58,7 +82,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
     file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
-    needed = _check_files(facts, session.engine, commit, ways)
+    needed = check_files(facts, session.engine, commit, ways)
     files, size = savepoint_map(facts, commit, ways)
     file_guards.nothing_rolled_back(facts, session.engine, needed, files, f"a savepoint on {commit.time} is refused")
     return SavepointPlan(
@@ -148,7 +172,7 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
     return frozenset.intersection(*(way.times for way in ways))
 
 
-def _check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[WayBack]) -> Outcome:
+def check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[WayBack]) -> Outcome:
     """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
     way = possible_way(ways)
@@ -191,7 +215,7 @@ def _existing(
     saved = kept_saved(metadata.files)
     facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
     ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
-    _check_files(facts, session.engine, commit, ways)
+    check_files(facts, session.engine, commit, ways)
     added = unprotected(facts, ways)
     files = dict(metadata.files)
     if added:

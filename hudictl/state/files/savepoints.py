@@ -1,5 +1,6 @@
-"""Savepoints: which files each protects, and which ones are hudictl's own."""
+"""Savepoints: which files each protects, which ones are hudictl's own, and their tags."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 
 PROTECTION_COMMENT = "hudictl: protects the target of restore "
+TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+"""Hudi's record has no place for a tag: it is in brackets at the beginning of the comment."""
+_TAGGED = re.compile(rf"\[({TAG.pattern})\](?: |\Z)")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,17 @@ class Saved:
 def is_protection(head: Head | SavepointMetadata) -> bool:
     """Whether a savepoint is hudictl's own."""
     return head.comment.startswith(PROTECTION_COMMENT)
+
+
+def with_tag(tag: str, comment: str) -> str:
+    """The comment of a savepoint with a tag, for example "[nightly] before the load"."""
+    return f"[{tag}] {comment}".rstrip()
+
+
+def tag_of(comment: str) -> str | None:
+    """The tag in the comment of a savepoint, whoever wrote it."""
+    match = _TAGGED.match(comment)
+    return match[1] if match else None
 
 
 def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:

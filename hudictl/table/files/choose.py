@@ -1,6 +1,7 @@
 """Functions for ``Sweep.select`` and ``Sweep.over``. Executors import this module: it imports nothing that reads a
 table."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -167,3 +168,14 @@ def scan_partition(
     sizes = tuple((file.data.name, file.size or 0) for file in logs)
     found = workers.scan_logs(instants, workers.LogTask(storage, place.path, sizes)) if logs else []
     return (place.path, found) if found else None
+
+
+def bytes_by_holders(place: Partition[Mapping[str, int]]) -> Counter[int] | None:
+    """The bytes of the named files that are listed, by the number that stands for the holders of each."""
+    if place.listing is None or not place.given:
+        return None
+    found: Counter[int] = Counter()
+    for name, size, _ in place.listing.files:
+        if name in place.given:
+            found[place.given[name]] += size
+    return found

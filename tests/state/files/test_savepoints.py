@@ -18,6 +18,8 @@ from hudictl.state.files.savepoints import (
     readable_savepoints,
     savepointed_files,
     savepointed_partitions,
+    tag_of,
+    with_tag,
 )
 from hudictl.table.timeline.active import load_timeline
 from tests.helpers import ENGINE
@@ -71,3 +73,33 @@ def test_a_comment_that_quotes_hudictls_makes_none_its_own() -> None:
     """Such a savepoint would go with the next restore."""
     assert is_protection(SavepointMetadata("hudictl", 1, f"{PROTECTION_COMMENT}{FIRST}", {}))
     assert not is_protection(SavepointMetadata("ann", 1, f"instead of '{PROTECTION_COMMENT}{FIRST}'", {}))
+
+
+@pytest.mark.parametrize("tag", ["nightly", "a", "0", "v1.2_x-Y", "x" * 32])
+@pytest.mark.parametrize("comment", ["", "before the load", "[other] text", "]"])
+def test_a_tag_is_read_back(tag: str, comment: str) -> None:
+    written = with_tag(tag, comment)
+    assert written == f"[{tag}] {comment}".rstrip()
+    assert tag_of(written) == tag
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("", "nightly", "[]", "[ nightly]", "[nightly ]", "[nightly", "nightly]", " [nightly]", "[nightly]x"),
+        *(
+            "[night ly] x",
+            "[-x]",
+            "[.x] y",
+            "[_]",
+            f"[{'x' * 33}]",
+            "[n\u00e4chtlich]",
+            "[nightly\n]",
+            "[a]\n",
+            "[a/b] c",
+        ),
+        f"{PROTECTION_COMMENT}{FIRST}",
+    ],
+)
+def test_other_words_of_strangers_are_no_tag(comment: str) -> None:
+    assert tag_of(comment) is None
