@@ -123,17 +123,18 @@ def failed_writes(probe: Probe) -> None:
 
 
 def savepoint(probe: Probe) -> None:
-    """A savepoint, a clean of all that it does not protect, and the way back."""
+    """A savepoint, the deletion of older ones, a clean of all that is not protected, and the way back."""
     table = probe.table
     if not table.active:
         return
     target = probe.chance.choice(table.active[-4:]).time
-    words = ["savepoint", "create", target, "--allow-pending", *AT_ONCE]
+    words = ["savepoint", "create", target, "--allow-pending", "--tag", "walk", *AT_ONCE]
     if _planned(probe, words) is None:
         return
     if (done := probe.ask(*words, "--yes")).code != 0:
         probe.problem(f"planned, but {done}")
         return
+    _prune(probe)
     if (error := _cleaned(table)) is not None:
         alone = _cleaned(probe.before.copy(_emptied(probe.folder / "before")))
         # 1.2.0's clean by file versions fails where a savepoint protects all that it would take.
@@ -160,6 +161,13 @@ def savepoint(probe: Probe) -> None:
     if table.shape.compact_every:
         _foretold(probe, words, plan)
     _change(probe, words, later(timeline, target, plan.result["rule"]), f"savepoint {target} restored after a clean")
+
+
+def _prune(probe: Probe) -> None:
+    """Of the savepoints without a tag the newest one stays, beside the one just made."""
+    words = ["savepoint", "prune", "--all", "--keep-last", "1"]
+    if _planned(probe, words) is not None and (done := probe.ask(*words, "--yes")).code != 0:
+        probe.problem(f"planned, but {done}")
 
 
 def _cleaned(table: Table) -> JudgeError | None:
