@@ -43,8 +43,9 @@ class Rules:
     metadata_is_vouched_for: bool
     """Whether an instant of the metadata table counts only if the data table has completed it or rolled it back
     (0.15.0); later readers exclude only instants pending there."""
-    record_index_waits_for_compactions: bool
-    """Whether no record index can be built while a compaction is pending: each write that tries fails (0.15.0)."""
+    builds_indexes_alone: bool
+    """Whether no index is built while an instant is pending: the metadata table does not list the write that tries, and
+    beside a compaction a write fails that needs the record index (0.15.0)."""
     rollbacks_beat: bool
     """Whether pending restores and rollbacks have heartbeats, which lazy cleaners respect (1.1 on)."""
     commitless_clean_retains_last: bool
@@ -73,7 +74,7 @@ def rules_of(version: int, layout_version: int) -> Rules:
         restores_by_completion=version >= 9,
         needs_rollback_blocks=version <= 6,
         metadata_is_vouched_for=version < 8,
-        record_index_waits_for_compactions=version < 8,
+        builds_indexes_alone=version < 8,
         rollbacks_beat=version >= 9,
         commitless_clean_retains_last=version >= 9,
         cleans_read_from_request=version >= 9,

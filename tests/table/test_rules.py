@@ -29,8 +29,8 @@ BY_VERSION: dict[str, tuple[Callable[[Rules], object], tuple[object, ...]]] = {
         lambda rules: rules.restores_by_completion,
         (False, False, False, False, True, True),
     ),
-    "no record index is built beside a pending compaction": (
-        lambda rules: rules.record_index_waits_for_compactions,
+    "no index is built beside a pending instant": (
+        lambda rules: rules.builds_indexes_alone,
         (True, True, True, False, False, False),
     ),
     "rollbacks beat": (lambda rules: rules.rollbacks_beat, (False, False, False, False, True, True)),

@@ -1,6 +1,7 @@
 """Which findings the past of a walk's table explains."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from hudictl.reports.health.families import NAMES
-from tests.walks.findings import AFTER, ALWAYS, AT_ONCE, BROKEN, BY_0_15, missed, unexpected
+from tests.walks.findings import AFTER, ALWAYS, AT_ONCE, BROKEN, BY_0_15, missed, of_hudi, unexpected
 from tests.walks.product import Answer
 from tests.walks.shape import by_chance
 from tests.walks.table import DEATH, FAILURE, Table
@@ -54,6 +55,18 @@ def test_what_a_step_is_sure_to_leave_must_be_found() -> None:
     assert missed(table_of("v6"), "copied_without_times", nothing) == "times-not-kept"
     assert missed(table_of("v6"), "copied_without_times", answer) == ""
     assert missed(table_of("v9"), "copied_without_times", nothing) == ""
+
+
+def test_what_an_index_beside_a_failed_write_costs_is_hudis() -> None:
+    answer = Answer(("check",), 3, json.dumps({"rows": [{"finding": "metadata-table-behind"}]}), "")
+    table = table_of("v6")
+    assert not of_hudi(table, "late_index", answer)
+    late = [["20261127120000000", "commit", "INFLIGHT", ""]]
+    table = replace(table, hudi=cast(Any, SimpleNamespace(version="v6", timeline=lambda _: late)))
+    assert of_hudi(table, "late_index", answer)
+    assert not of_hudi(table, "upsert", answer)
+    table = replace(table, hudi=cast(Any, SimpleNamespace(version="v8", timeline=lambda _: late)))
+    assert not of_hudi(table, "late_index", answer)
 
 
 def test_a_check_that_fails_is_a_finding() -> None:

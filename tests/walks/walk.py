@@ -138,7 +138,7 @@ def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
         # Hudi 0.15.0 alone loses updates where it compacts beside forty failed writes: no finding can say so.
         if table.ahead or (found.code == 0 and (table.adopted or table.is_broken)):
             report.problems.append(f"after {name}: {wrong}, and check does not find it: {found.said}")
-        elif table.adopted and not any(row["finding"] in findings.BY_0_15 for row in found.result):
+        elif table.adopted and not findings.of_hudi(table, name, found):
             report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}: {found.said}")
         else:
             report.hudis.append(f"after {name}: {wrong}")

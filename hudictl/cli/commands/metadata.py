@@ -202,8 +202,8 @@ def drop(
     dropped with it. The next Hudi write builds again only the indexes in its configuration; after a drop of the whole
     metadata table, also those with a kept definition (CREATE INDEX).
 
-    A record index is built by reading all keys: on a large table that write takes long. On table version 6 its drop is
-    refused while a compaction is pending: Hudi could not build it again.
+    A record index is built by reading all keys: on a large table that write takes long. On table version 6 the drop of
+    an index is refused while an instant is pending: Hudi could not build it again.
     """
     from hudictl.ops.metadata.drop import DropOptions
 

@@ -9,7 +9,7 @@ from hudictl.formats.releases import V1_0
 from hudictl.phrases import command_of, count_of, first_few, quoted, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.metadata.gap import Gap
-from hudictl.state.metadata.indexes import is_index_name
+from hudictl.state.metadata.indexes import builds_wait_for, is_index_name
 from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.table.files.choose import is_empty
 from hudictl.table.metadata.listing import FILES
@@ -59,7 +59,7 @@ def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
 
 def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collection[str]) -> None:
     """Raises Refused: a record index is dropped, and Hudi could not build it again beside a pending compaction."""
-    if not table.rules.record_index_waits_for_compactions or "record_index" not in dropped:
+    if not table.rules.builds_indexes_alone or "record_index" not in dropped:
         return
     for instant in timeline.having(COMPACTION):
         if instant.pending:
@@ -68,6 +68,16 @@ def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collect
                 hint=f"let Hudi finish the compaction first; or remove it: `{command_of('rollback', instant.time)}`",
                 instant=instant.time,
             )
+
+
+def index_can_be_built(table: Table, timeline: Timeline) -> None:
+    """Raises Refused: an index is dropped, and Hudi would not build it again beside a pending instant."""
+    if instant := builds_wait_for(table, timeline):
+        raise Refused(
+            f"{instant} is pending: beside it Hudi cannot build an index again, and queries would miss the next write",
+            hint=f"let Hudi finish it first; or remove it: `{command_of('rollback', instant.time)}`",
+            instant=instant.time,
+        )
 
 
 def empty_files(facts: Facts, removed: Collection[str] | None = None) -> list[str]:

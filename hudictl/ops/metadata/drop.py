@@ -193,6 +193,8 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
     """The facts, if no writer is at work, and Hudi can build again what is dropped. Raises Conflict, Refused."""
     metadata_guards.no_indexing_is_last(signs.timeline)
     metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)
+    if options.partitions:
+        metadata_guards.index_can_be_built(table, signs.timeline)
     _check_metadata_table(table, signs, options)
 
     known = NOT_ASKED if options.partitions else read_known(table, session.engine)

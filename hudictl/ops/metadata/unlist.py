@@ -9,7 +9,7 @@ from hudictl.ops.session import Kind
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.metadata.facts import read_metadata_facts
-from hudictl.state.metadata.treatment import dropped, unchanged
+from hudictl.state.metadata.treatment import built_alone, dropped, unchanged
 from hudictl.state.metadata.undo import OF_FILES, MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.slices import StoredFile
@@ -64,7 +64,8 @@ def plan_unlisting(facts: Facts, files: Collection[StoredFile], delete: str | No
         for name in sorted({*used, *by_keys})
     )
     why = f"it lists {count_of(count, 'file')} to delete"
-    return MetadataPlan(Mode.FORWARD, why, (), tuple(fates), timeline=frozenset(found.timeline.sizes))
+    plan = MetadataPlan(Mode.FORWARD, why, (), tuple(fates), timeline=frozenset(found.timeline.sizes))
+    return built_alone(table, facts.timeline, plan)
 
 
 def unlist(table: Table, engine: Engine, plan: MetadataPlan, files: Collection[StoredFile], time: str) -> None:

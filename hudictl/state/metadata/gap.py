@@ -151,8 +151,11 @@ def _vouched(
 ) -> set[str]:
     """The paths in completed commits, and in the savepoint but for the marked ones: if the metadata table does not list
     them, it is behind."""
-    instants = {file.data.instant for file in files} - set(removed)
-    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes() if entry.time in instants)
+    instants = {file.data.instant for file in files}
+    # The writer of a log that is named by its slice is this slice's commit, or a later one.
+    since = min((file.data.instant for file in files if named_by_slice(facts.table, file)), default="~")
+    writes = (entry.time for entry in facts.timeline.without(removed).completed_writes())
+    commits = (facts.commits[time] for time in writes if time in instants or time >= since)
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats if stat.path}
     saved = savepointed.names_in({file.partition for file in files})
     paths = {data_path(path, name) for path, names in saved.items() for name in names}

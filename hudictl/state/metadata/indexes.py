@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.formats.file_names import DataFile, parse_data_file
-from hudictl.formats.instants import INDEXING, INITIAL, TIME_FORMAT_DIGITS, State
+from hudictl.formats.instants import INDEXING, INITIAL, RESTORE, ROLLBACK, TIME_FORMAT_DIGITS, Instant, State
 from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_index_plan
 from hudictl.table.metadata.definitions import is_defined
@@ -16,6 +16,9 @@ _RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stat
 
 FIRST_LOG = "0-0-0"
 """The write token of the log that begins a file group."""
+
+_NOT_AWAITED = (INDEXING, RESTORE, ROLLBACK)
+"""What does not keep Hudi from building an index; undoings end before the next write."""
 
 _KINDS = ("record_index", "column_stats", "bloom_filters", "partition_stats")
 
@@ -30,6 +33,13 @@ def with_dependents(partitions: Iterable[str], there: Iterable[str]) -> dict[str
     found = dict.fromkeys(sorted(partitions), "")
     depending = ((name, _rests_on(name)) for name in sorted(there))
     return found | {name: other for name, other in depending if other in found and name not in found}
+
+
+def builds_wait_for(table: Table, timeline: Timeline) -> Instant | None:
+    """The pending instant beside which Hudi builds no index: readers would miss the rows of the next write (0.15.0)."""
+    if not table.rules.builds_indexes_alone:
+        return None
+    return next((entry for entry in timeline.instants if entry.pending and entry.action not in _NOT_AWAITED), None)
 
 
 def begins_group(data: DataFile) -> bool:

@@ -11,6 +11,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Outcome
 from hudictl.state.metadata.facts import list_files, read_headers, read_metadata_facts
 from hudictl.state.metadata.gap import behind
+from hudictl.state.metadata.indexes import builds_wait_for
 from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.table.files.choose import unlisted as unlisted_in
 from hudictl.table.files.saved import SavedFiles
@@ -18,6 +19,7 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata.writer import find_template
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline
 
 NO_METADATA_TABLE = MetadataPlan(Mode.NONE, None, (), ())
 
@@ -65,6 +67,8 @@ def metadata_fate(
         return plan
     if not followed:
         return dropped(table, "its timeline has no delta commit of the listing of files")
+    if (alone := built_alone(table, facts.timeline.without(removed), plan)) is not plan:
+        return alone
     unlisted = behind(facts, outcome, removed, savepointed, marked)
     if unlisted:
         return dropped(
@@ -74,6 +78,15 @@ def metadata_fate(
     unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, listed=listing.files))
     hidden = (file.path for file in unlisted_files if not _takes_back(table, file))
     return replace(plan, hidden=frozenset(hidden) - going - set(marked))
+
+
+def built_alone(table: Table, timeline: Timeline, plan: MetadataPlan) -> MetadataPlan:
+    """The plan; but all of the metadata table is deleted, if an index of it is, and Hudi could not build that again
+    beside what is pending on the timeline afterwards (0.15.0): the listing would lack the next write."""
+    waits_for = builds_wait_for(table, timeline) if plan.lost_in_use else None
+    if waits_for is None:
+        return plan
+    return dropped(table, f"{plan.lost_in_use[0]} is deleted, and Hudi cannot build it again beside {waits_for}")
 
 
 def _takes_back(table: Table, file: StoredFile) -> bool:

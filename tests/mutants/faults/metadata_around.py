@@ -253,10 +253,27 @@ FAULTS = (
     ),
     Fault(
         GUARDS,
-        '    if not table.rules.record_index_waits_for_compactions or "record_index" not in dropped:\n',
+        '    if not table.rules.builds_indexes_alone or "record_index" not in dropped:\n',
         '    if "record_index" not in dropped:\n',
         "from version 8 on a pending compaction blocks the deletion of a record index",
         (f"{REBUILT}::test_without_one_and_from_version_8_on_all_of_it_may_go",),
+    ),
+    Fault(
+        "state/metadata/treatment.py",
+        "builds_wait_for(table, timeline) if plan.lost_in_use else None",
+        "None",
+        "Hudi 0.15.0 does not list the write that would build an index again, and queries miss its rows",
+        (
+            "state/metadata/test_treatment.py::"
+            "test_no_index_alone_is_deleted_that_hudi_does_not_build_beside_what_is_pending",
+        ),
+    ),
+    Fault(
+        "state/metadata/gap.py",
+        "if time in instants or time >= since)",
+        "if time in instants)",
+        "a metadata table is kept that does not list a log of a completed commit, and queries miss its rows",
+        ("state/metadata/test_treatment.py::test_a_log_of_a_later_commit_than_its_slice_is_missed_in_it",),
     ),
     Fault(
         RESTORE,

@@ -59,6 +59,13 @@ FAULTS = (
     ),
     Fault(
         OPS,
+        "        metadata_guards.index_can_be_built(table, signs.timeline)\n",
+        "        pass\n",
+        "Hudi 0.15.0 does not list the write that would build the index again, and queries miss its rows",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
         "    metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)\n",
         "",
         "Hudi 0.15.0 cannot build the record index again, and each write fails",

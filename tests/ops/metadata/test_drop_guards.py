@@ -204,6 +204,24 @@ def test_so_it_does_where_one_is_pending_since_planning(unpack: Unpack, version:
     comes_in(copy, lambda copy: compacting(copy, old=True), Refused, "column_stats")
 
 
+@VERSIONS
+def test_an_index_stays_that_hudi_does_not_build_beside_what_is_pending(unpack: Unpack, version: str) -> None:
+    """Hudi 0.15.0 would leave the next write out of the listing; without any of it readers list folders."""
+    copy = with_index(unpack(version, "cow_part"))
+    copy.write(f"{LATER}.commit.requested")
+    if version == "v6":
+        error = refused(copy, Refused, "column_stats")
+        assert (error.fields["instant"], f"hudictl rollback {LATER}" in error.hint) == (LATER, True)
+    else:
+        assert not plan_metadata_drop(session(copy.table), DropOptions(("column_stats",), 0)).whole
+    assert plan_metadata_drop(session(copy.table), DropOptions((), 0)).whole
+
+
+def test_nor_where_it_is_pending_since_planning(unpack: Unpack) -> None:
+    copy = with_index(unpack("v6", "cow_part"))
+    comes_in(copy, lambda copy: copy.write(f"{LATER}.commit.requested"), Refused, "column_stats")
+
+
 @pytest.mark.parametrize("names", [(), ("record_index",)], ids=["whole", "index"])
 def test_a_record_index_that_could_not_be_built_again_stays(unpack: Unpack, names: tuple[str, ...]) -> None:
     """Hudi 0.15.0 fails beside a pending compaction; 1.0.2 and 1.2.0 do not."""

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Unreadable, Unsupported
+from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import HFILE_DATA, encode_block, encode_rollback_block
+from hudictl.ops.metadata.drop import DropOptions, plan_metadata_drop
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.files.needed import judged, needed_files
 from hudictl.state.metadata import treatment as module
@@ -27,6 +29,7 @@ from tests.helpers import (
     required,
     restore,
     savepoint,
+    session,
     unlisted,
 )
 from tests.metadata_edits import hfile_block, newest_log, say, write
@@ -219,6 +222,38 @@ def test_a_log_of_a_failed_write_that_a_savepoint_names_is_listed_from_then_on(u
     assert (made.undo.metadata_table.fate, bool(made.undo.rollback_blocks)) == ("rolled back", True)
     done = restore(copy, target)
     assert_kept(copy, "0" * 14, done.instants)
+
+
+@VERSIONS
+def test_a_log_of_a_later_commit_than_its_slice_is_missed_in_it(unpack: Unpack, version: str) -> None:
+    """Below version 8 its name does not say which commit wrote it."""
+    copy = unpack(version, "mor_part")
+    files = required(copy.table, judged(facts_of(copy), copy.commits[-1:], NOTHING_SAVED)[0]).values()
+    last = max((file for file in files if ".log.1_" in file.path), key=lambda file: file.data.log_order)
+    say(copy.path, {last.partition: {last.data.name: None}})
+    assert f"it does not list 1 required file: {last.path}" in str(fate(copy).reason)
+    assert plan_metadata_drop(session(copy.table), DropOptions((), 0)).whole
+
+
+@VERSIONS
+@pytest.mark.parametrize("action", ["", "commit", "indexing", "rollback"])
+def test_no_index_alone_is_deleted_that_hudi_does_not_build_beside_what_is_pending(
+    unpack: Unpack, version: str, action: str
+) -> None:
+    """Hudi 0.15.0 would leave the next write out of the listing: all of it goes."""
+    copy = unpack(version, "cow_record_index")
+    time, newest = time_plus_ms(copy.commits[0], 2), copy.commits[-1]
+    for file in (copy.meta / "metadata/record_index").glob("*record-index-*"):
+        file.unlink()
+    if action:
+        copy.write(f"{time}.{action}.requested")
+    alone = version == "v6" and action == "commit"
+    found = fate(copy)
+    assert (found.mode, "files" in found.kept) == ((Mode.DELETE, False) if alone else (Mode.UNDO, True))
+    assert "record_index" in found.lost_in_use
+    assert (f"cannot build it again beside {time}" in str(found.reason)) is alone
+    # What goes with the commits is not in the way.
+    assert fate(copy, (time, newest)).mode is not Mode.DELETE
 
 
 @VERSIONS
