@@ -158,13 +158,16 @@ def show_list(
     sort = next(iter(known_columns([given.sort] if given.sort else (), row_type, "--sort")), None)
     turned = given.order == "desc" and (given.sort is not None or not by_time)
     where = tuple(condition(text, row_type) for text in given.where)
-    found = chosen(rows, RowFilter(where, sort, turned, given.limit, by_time and given.turned))
+    found = chosen(
+        rows,
+        RowFilter(where, sort, turned, given.limit, by_time and given.turned, "total" in row_type.__dataclass_fields__),
+    )
     columns = asked or tuple(row_type.__dataclass_fields__)
     shown = ({column: getattr(row, column) for column in columns} for row in found)
     if common.output in ("csv", "markdown"):
         _show_lines(common.output, shown, columns)
         return
-    in_text = asked or tuple(column for column in columns if column not in hidden)
+    in_text = asked or tuple(column for column in columns if column not in (*hidden, "total"))
 
     def text(out: "Console", lines: Iterable[Any]) -> None:
         from datetime import datetime, timezone

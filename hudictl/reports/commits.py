@@ -42,13 +42,15 @@ class CommitRow:
 
 @dataclass(frozen=True)
 class AmplificationRow:
-    """A completed write, and last their total. ``write_amplification`` is records written for each that was updated."""
+    """A completed write. ``write_amplification`` is records written for each that was updated. ``total``: the last row,
+    which is that of all others, also of those not shown."""
 
     time: str
     records: int
     updated: int
     write_amplification: float | None
     problem: str | None
+    total: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[Amplifi
         total = records + row.records, updated + row.updated
         yield AmplificationRow(row.time, row.records, row.updated, row.write_amplification, row.problem)
     if total is not None:
-        yield AmplificationRow("total", *total, _amplification(*total), None)
+        yield AmplificationRow("total", *total, _amplification(*total), None, total=True)
 
 
 def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:

@@ -1,6 +1,7 @@
 """Which rows of a list are shown: those that meet the conditions, sorted, and no more than the limit."""
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -44,13 +45,15 @@ class Condition:
 
 @dataclass(frozen=True)
 class RowFilter:
-    """``descending`` turns the order of ``sort``, or of the rows as they come; ``turned`` that of the rows shown."""
+    """``descending`` turns the order of ``sort``, or of the rows as they come; ``turned`` that of the rows shown.
+    ``totals``: rows have a ``total``; those with a true one stand behind the others, whatever else is asked for."""
 
     where: Sequence[Condition] = ()
     sort: str | None = None
     descending: bool = False
     limit: int | None = None
     turned: bool = False
+    totals: bool = False
 
 
 def condition(text: str, row_type: type) -> Condition:
@@ -87,7 +90,9 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     Raises:
         Unreadable: behind the last row, where a row that was shown has a ``problem``.
     """
-    found: Iterable[Row] = (row for row in rows if all(one.holds(row) for one in wanted.where))
+    totals: list[Row] = []
+    others = _without(rows, totals) if wanted.totals else rows
+    found: Iterable[Row] = (row for row in others if all(one.holds(row) for one in wanted.where))
     if wanted.sort is not None:
         found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
     elif wanted.descending:
@@ -98,11 +103,23 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
         problem = getattr(row, "problem", None)
         problems += [problem] if problem else []
         yield row
+    if wanted.totals:
+        deque(others, 0)  # the total is behind what the limit has left unread
+    yield from totals
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
             hint="the rows say what they are; `hudictl check` shows what is damaged",
         )
+
+
+def _without(rows: Iterable[Row], totals: list[Row]) -> Iterator[Row]:
+    """The rows that are no totals; these are collected."""
+    for row in rows:
+        if getattr(row, "total", False):
+            totals.append(row)
+        else:
+            yield row
 
 
 def _column(row_type: type, said: str, option: str) -> str:

@@ -20,10 +20,10 @@ TOTAL = "total"
 
 @dataclass(frozen=True)
 class SizeRow:
-    """How large the newest file slices of a partition or a commit (``of``) are, or its files; the last row is the
-    total. ``skew``: how many times larger the largest is than the median of all. ``records``: those of the base files;
-    None if there are logs, or if the commit of one is archived. ``small_percent`` of them are below the small-file
-    limit. Percentiles are those of Hudi's procedure."""
+    """How large the newest file slices of a partition or a commit (``of``) are, or its files. ``skew``:
+    how many times larger the largest is than the median of all. ``records``: those of the base files; None if there are
+    logs, or if the commit of one is archived. ``small_percent`` of them are below the small-file limit. Percentiles are
+    those of Hudi's procedure. ``total``: the last row, which is that of all others, also of those not shown."""
 
     of: str
     count: int
@@ -42,6 +42,7 @@ class SizeRow:
     max_bytes: int
     mean_bytes: int
     std_dev_bytes: int
+    total: bool
 
 
 class _Sized(NamedTuple):
@@ -95,6 +96,7 @@ def size_rows(table: Table, engine: Engine, by: str, of: str, small_file_limit: 
             max_bytes=sizes[-1],
             mean_bytes=round(mean),
             std_dev_bytes=round(sqrt(sum((size - mean) ** 2 for size in sizes) / max(1, len(sizes) - 1))),
+            total=not rows,
         )
         rows.append(row)
     return rows[1:] + rows[:1]

@@ -171,7 +171,7 @@ def test_amplification_is_that_of_the_commits_and_their_total(unpack: Unpack, ve
     ]
     records, updated = sum(row.records for row in commits), sum(row.updated for row in commits)
     wanted = round(records / updated, 2) if updated else None
-    assert total == AmplificationRow("total", records, updated, wanted, None)
+    assert total == AmplificationRow("total", records, updated, wanted, None, total=True)
 
 
 def test_no_commit_has_no_total_and_damage_is_a_row_of_it(unpack: Unpack) -> None:

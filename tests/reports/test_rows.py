@@ -49,6 +49,32 @@ def test_a_condition_chooses(text: str, names: str) -> None:
     assert "".join(row.name for row in chosen(ROWS, RowFilter([condition(text, Row)]))) == names
 
 
+@dataclass(frozen=True)
+class Counted:
+    name: str
+    total: bool = False
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (RowFilter(totals=True), "abcT"),
+        (RowFilter(limit=1, totals=True), "aT"),
+        (RowFilter(limit=0, totals=True), "T"),
+        (RowFilter(limit=2, turned=True, totals=True), "baT"),
+        (RowFilter(descending=True, totals=True), "cbaT"),
+        (RowFilter(sort="name", limit=2, totals=True), "abT"),
+        (RowFilter([condition("name>a", Counted)], limit=1, totals=True), "bT"),
+    ],
+)
+def test_the_total_stands_behind_the_rows_whatever_is_asked_for(wanted: RowFilter, names: str, last: bool) -> None:
+    rows = [Counted("a"), Counted("b"), Counted("c")]
+    rows.insert(3 if last else 0, Counted("T", total=True))
+    for made in (rows, iter(rows)):
+        assert "".join(row.name for row in chosen(made, wanted)) == names
+
+
 @pytest.mark.parametrize("text", ["", "name", "=a", "nmae=a", "count=x", "count>", "sure=maybe", "share<much", "a b=c"])
 def test_what_is_no_condition_is_refused_with_what_there_is(text: str) -> None:
     with pytest.raises(UsageError) as error:
