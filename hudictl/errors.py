@@ -62,11 +62,11 @@ class NotConfirmed(HudictlError):
 
 
 class NotFound(HudictlError):
-    """There is no Hudi table at the URI."""
+    """What a path or a name stands for is not there; an instant or savepoint that is not there is ``Refused``."""
 
     slug = "not-found"
     exit_code = 10
-    meaning = "no Hudi table at the URI, no file at the path"
+    meaning = "no Hudi table at the URI, no file at the path; no such file, partition or index in the table"
 
 
 class Unsupported(HudictlError):

@@ -42,9 +42,10 @@ from hudictl.reports.logs.blocks import BlockRow
 from hudictl.reports.logs.records import RecordRow
 from hudictl.reports.logs.slices import SliceRow
 from hudictl.reports.markers import MarkerRow
+from hudictl.reports.metadata_files import ListedFile, ListedPartition
 from hudictl.reports.metadata_lookup import ColumnStatsRow, LookupRow
 from hudictl.reports.metadata_stats import PartitionStats
-from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
+from hudictl.reports.metadata_table import Difference
 from hudictl.reports.partitions import PartitionRow
 from hudictl.reports.phases import PhaseRow
 from hudictl.reports.record_versions import FoundRecord, RecordVersion

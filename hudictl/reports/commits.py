@@ -1,13 +1,22 @@
 """``commit``: what commits did, from their metadata, as Hudi's procedures count it (checked on 0.15.0 to 1.2.0)."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.commit_metadata import checkpoint_of
 from hudictl.formats.instants import WRITE_ACTIONS
-from hudictl.reports.records import Fields, Recorded, records_of, the_one
+from hudictl.reports.records import (
+    NUMBERS,
+    Fields,
+    Recorded,
+    by_partition,
+    number,
+    records_of,
+    schema_of,
+    sums_of,
+    the_one,
+)
 from hudictl.reports.timeline import TimelineFilter, instants_shown
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import at_one_time
@@ -166,7 +175,7 @@ def commit_files(table: Table, time: str) -> list[CommitFile]:
             str(stat.get("fileId") or ""),
             str(stat["path"]).rpartition("/")[2] if stat.get("path") else None,
             stat["prevCommit"] if stat.get("prevCommit") not in (None, "null") else None,
-            *(_number(stat, name) for name in _OF_FILE),
+            *(number(stat, name) for name in _OF_FILE),
         )
         for partition, stats in sorted(written.items())
         for stat in stats
@@ -185,16 +194,8 @@ def commit_differences(table: Table, other: Table, wanted: TimelineFilter) -> li
     return [CommitDifference(*write, here=write in here, there=write in there) for write in only]
 
 
-_NUMBERS: Mapping[str, str] = {
-    "records": "numWrites",
-    "inserted": "numInserts",
-    "updated": "numUpdateWrites",
-    "deleted": "numDeletes",
-    "errors": "totalWriteErrors",
-    "bytes": "totalWriteBytes",
-}
 _OF_FILE = (
-    *_NUMBERS.values(),
+    *NUMBERS.values(),
     *("fileSizeInBytes", "totalLogFilesCompacted", "totalLogBlocks", "totalCorruptLogBlock", "totalRollbackBlocks"),
     "totalLogRecords",
 )
@@ -244,12 +245,6 @@ def _amplification(records: int, updated: int) -> float | None:
     return round(records / updated, 2) if updated else None
 
 
-def schema_of(entry: Recorded) -> str | None:
-    """The table's schema that a completed write leaves, as Avro JSON; None where it says none."""
-    more = (entry.done or {}).get("extraMetadata")
-    return str(more["schema"]) if isinstance(more, Mapping) and more.get("schema") else None
-
-
 def _against_older(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterator[CommitRow]:
     """Newest first: a row waits for the next that has a schema."""
     waiting: list[CommitRow] = []
@@ -270,26 +265,3 @@ def _against_older_first(rows: Iterator[tuple[CommitRow, str | None]]) -> Iterat
     for row, schema in rows:
         yield row if schema is None or older is None else replace(row, schema_changed=older != schema)
         older = schema or older
-
-
-def sums_of(stats: Collection[Fields]) -> dict[str, int]:
-    """Raises Unreadable: a number is none."""
-    before = [stat.get("prevCommit") for stat in stats]
-    added, unknown = before.count("null"), before.count(None)
-    counted = {name: sum(_number(stat, key) for stat in stats) for name, key in _NUMBERS.items()}
-    return {"files_added": added, "files_updated": len(stats) - added - unknown, **counted}
-
-
-def _number(stat: Fields, key: str) -> int:
-    value = stat.get(key) or 0
-    if type(value) is not int:
-        raise Unreadable(f"{key} is no number in a write statistic: {value!r}")
-    return value
-
-
-def by_partition(fields: Fields, key: str) -> Mapping[str, Any]:
-    """Lists by partition. Raises Unreadable."""
-    value = fields.get(key) or {}
-    if not isinstance(value, Mapping) or not all(isinstance(found, list) for found in value.values()):
-        raise Unreadable(f"{key} is not what Hudi writes")
-    return value

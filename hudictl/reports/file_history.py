@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudictl.errors import Unreadable
+from hudictl.errors import NotFound, Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS
-from hudictl.reports.commits import by_partition, sums_of
 from hudictl.reports.record_files import TOLD, name_of, reads
-from hudictl.reports.records import Fields, Recorded, records_of
+from hudictl.reports.records import Fields, Recorded, by_partition, records_of, sums_of
 from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.files.view import partition_named
 from hudictl.table.table import Table
@@ -74,7 +73,7 @@ def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tupl
     """The events in the order of the instants, and what to say of those that are not there. Records are read one after
     the other. An instant with damaged records is among them: it may have done anything.
 
-    Raises Unreadable: see ``records_of``.
+    Raises NotFound: no instant of all of them names it; Unreadable: see ``records_of``.
     """
     found, first = list[FileEvent](), "~"
     asked = replace(instants, actions=_ACTIONS)
@@ -86,10 +85,11 @@ def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tupl
     found = [event for event in found if event.problem or event.partition in partitions - {None}]
     data = parse_data_file(wanted.name or "")
     whole = any(event.begins for event in found) if data is None else first <= data.instant
-    if whole or instants.since or first == "~":
-        return found, ()
     cut = f"The archive begins with {first}: what happened before is not recorded."
-    return found, (cut if instants.archived else "Older instants may be archived: --archived includes them.",)
+    note = cut if instants.archived else "Older instants may be archived: --archived includes them."
+    if not found and not instants.since and instants.until == "~":
+        raise NotFound(f"no instant names the file {wanted.name or wanted.file_id}", hint=note)
+    return found, () if whole or instants.since or first == "~" else (note,)
 
 
 def _events(entry: Recorded, wanted: Wanted) -> Iterator[FileEvent]:

@@ -1,18 +1,17 @@
-"""``metadata files`` and ``metadata verify``: the files in the metadata table, and the differences from storage."""
+"""``metadata verify``: the differences of the metadata table from storage."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, NotFound
-from hudictl.formats.file_names import parse_data_file
+from hudictl.errors import Conflict
 from hudictl.formats.metadata_records import Listed
 from hudictl.state.metadata.gap import missing_files, named_by_slice, readable
 from hudictl.table.files.choose import different
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep, hidden_by, sweep
-from hudictl.table.files.view import committed_without, partition_named
+from hudictl.table.files.view import committed_without
 from hudictl.table.metadata.listing import Listing, listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
@@ -33,27 +32,6 @@ _MEANING = {
 
 
 @dataclass(frozen=True)
-class ListedPartition:
-    """A partition that the metadata table lists; "" is the path of a table without partitions."""
-
-    partition: str
-    files: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class ListedFile:
-    """A listed file. ``instant`` is the one in the file's name. ``listed_by`` is the metadata table's own instant that
-    listed it last, or the one of its compaction."""
-
-    partition: str
-    name: str
-    size_bytes: int
-    instant: str | None
-    listed_by: str
-
-
-@dataclass(frozen=True)
 class Difference:
     """A difference between the listing and storage. A partition has no ``name`` and no size, a missing file no size."""
 
@@ -64,29 +42,6 @@ class Difference:
     stored_bytes: int | None
     listed_by: str | None
     meaning: str
-
-
-def listed_partitions(listing: Listing) -> list[ListedPartition]:
-    """The partitions, by path."""
-    return [
-        ListedPartition(path, len(files), sum(entry.size for entry in files.values()))
-        for path, files in sorted(listing.items())
-    ]
-
-
-def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
-    """The files of one partition, by name. Raises NotFound: it is not listed."""
-    path = partition_named(partition)
-    if path not in listing:
-        raise NotFound(
-            f"the metadata table lists no partition {partition!r}",
-            hint="`hudictl metadata files` lists all; write . for a table without partitions",
-            partition=partition,
-        )
-    return [
-        ListedFile(path, name, entry.size, data.instant if (data := parse_data_file(name)) else None, entry.by)
-        for name, entry in sorted(listing[path].items())
-    ]
 
 
 def verify_listing(

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
-from hudictl.reports.commits import by_partition
-from hudictl.reports.records import Fields, Recorded
+from hudictl.reports.records import Fields, Recorded, by_partition
 
 Told = tuple[str | None, str | None, str | None, str]
 """Instant, partition, file, role."""

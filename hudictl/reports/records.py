@@ -1,6 +1,6 @@
 """The records of instants, one after the other, for lists: each is read when it is next, and is let go."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar
@@ -18,6 +18,15 @@ from hudictl.table.timeline.archive import archived_files, at_one_time, read_bod
 
 Fields = Mapping[str, Any]
 Row = TypeVar("Row")
+
+NUMBERS: Mapping[str, str] = {
+    "records": "numWrites",
+    "inserted": "numInserts",
+    "updated": "numUpdateWrites",
+    "deleted": "numDeletes",
+    "errors": "totalWriteErrors",
+    "bytes": "totalWriteBytes",
+}
 
 
 @dataclass(frozen=True)
@@ -137,3 +146,32 @@ def _of_archive(table: Table, entry: ArchivedInstant, body: Body, plan: Body) ->
 
 def _without_records(table: Table, entry: Entry, where: str) -> Recorded:
     return Recorded(entry.time, entry.action, entry.state.name, where, *times_of(table, entry))
+
+
+def schema_of(entry: Recorded) -> str | None:
+    """The table's schema that a completed write leaves, as Avro JSON; None where it says none."""
+    more = (entry.done or {}).get("extraMetadata")
+    return str(more["schema"]) if isinstance(more, Mapping) and more.get("schema") else None
+
+
+def sums_of(stats: Collection[Fields]) -> dict[str, int]:
+    """Raises Unreadable: a number is none."""
+    before = [stat.get("prevCommit") for stat in stats]
+    added, unknown = before.count("null"), before.count(None)
+    counted = {name: sum(number(stat, key) for stat in stats) for name, key in NUMBERS.items()}
+    return {"files_added": added, "files_updated": len(stats) - added - unknown, **counted}
+
+
+def number(stat: Fields, key: str) -> int:
+    value = stat.get(key) or 0
+    if type(value) is not int:
+        raise Unreadable(f"{key} is no number in a write statistic: {value!r}")
+    return value
+
+
+def by_partition(fields: Fields, key: str) -> Mapping[str, Any]:
+    """Lists by partition. Raises Unreadable."""
+    value = fields.get(key) or {}
+    if not isinstance(value, Mapping) or not all(isinstance(found, list) for found in value.values()):
+        raise Unreadable(f"{key} is not what Hudi writes")
+    return value

@@ -8,8 +8,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.avro_schemas import parse_schema
 from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.formats.json_values import parse_json
-from hudictl.reports.commits import schema_of
-from hudictl.reports.records import Recorded, records_of
+from hudictl.reports.records import Recorded, records_of, schema_of
 from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.table import Table
 

@@ -22,9 +22,8 @@ from hudictl.formats.instants import (
     Instant,
 )
 from hudictl.phrases import command_of
-from hudictl.reports.commits import by_partition, sums_of
 from hudictl.reports.record_files import clustered, planned_cleans, rollbacks_of
-from hudictl.reports.records import Fields, Recorded, records_of, the_one
+from hudictl.reports.records import Fields, Recorded, by_partition, records_of, sums_of, the_one
 from hudictl.reports.timeline import Entry, TimelineFilter
 from hudictl.table.table import Table
 

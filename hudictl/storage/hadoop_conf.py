@@ -2,7 +2,6 @@
 
 import os
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -100,6 +99,8 @@ def _addresses(authority: str, scheme: str, protocol: str, settings: Mapping[str
 
 
 def _properties(path: str) -> Iterator[tuple[str, str]]:
+    import xml.etree.ElementTree as ElementTree
+
     try:
         root = ElementTree.parse(path).getroot()
     except FileNotFoundError:

@@ -1,10 +1,8 @@
 """Operation records under ``.hoodie/.hudictl/operations``: who changed the table, with which plan and which outcome."""
 
-import getpass
 import json
 import os
 import re
-import socket
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -125,6 +123,8 @@ def recorded_all(
     Raises:
         whatever the work raises; StorageFailed: a record could not be written, and nothing was done.
     """
+    import socket
+
     attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
     running = [_record_begin(storage, operation, attempt, secrets) for operation in operations]
     try:
@@ -219,6 +219,8 @@ def operation_path(instant: str) -> str:
 
 def current_user() -> str:
     """The operating system's user."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hudictl.errors import Refused, Unreadable, UsageError
+from hudictl.errors import NotFound, Refused, Unreadable, UsageError
 from hudictl.formats import clean
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT_ACTIONS, REPLACECOMMIT, State
@@ -126,16 +126,17 @@ def test_what_is_not_there(unpack: Unpack, version: str) -> None:
     assert (found.fate, found.deletable, found.bytes) == ("missing", False, None)
     assert last in found.why
     roll_back(copy, last)
-    found = explain(copy, path)
     # A rollback does not name what it did not find.
-    assert (found.bytes, found.fate) == (None, "unknown")
+    with pytest.raises(NotFound):
+        explain(copy, path)
     other = max(path for path in copy.data() if copy.commits[-1] in path)
     last = copy.commits[-1]
     roll_back(copy, last)
     found = explain(copy, other)
     assert (found.fate, found.state, found.deletable) == ("deleted", None, False)
     assert "the rollback " in found.why
-    assert explain(copy, f"part-0/{LONG_AGO}-0_0-1-2_{LONG_AGO}.parquet").fate == "unknown"
+    with pytest.raises(NotFound):
+        explain(copy, f"part-0/{LONG_AGO}-0_0-1-2_{LONG_AGO}.parquet")
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hudictl.errors import NotFound
 from hudictl.formats import avro, clean, savepoint
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMPACTION, SAVEPOINT, Instant, State
@@ -104,6 +105,11 @@ def group_of(event: Event) -> str:
     return str(name) if data is None or kind == "replaced" else data.file_id
 
 
+def unknown(copy: Copy, said: str, partition: str | None = None) -> None:
+    with pytest.raises(NotFound, match="no instant names the file"):
+        history(copy, said, ALL, partition)
+
+
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_one_file_by_its_name_or_path_and_in_one_partition(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
@@ -119,13 +125,14 @@ def test_one_file_by_its_name_or_path_and_in_one_partition(unpack: Unpack, versi
     for said in (f"part-0/{name}", f"{copy.path}/part-0/{name}", f"{copy.table.uri}/part-0/{name}"):
         assert history(copy, said)[0] == rows
     assert history(copy, name, ALL, "./part-0/")[0] == rows
-    assert history(copy, name, ALL, "part-1")[0] == []
-    assert history(copy, f"part-1/{name}")[0] == []
+    unknown(copy, name, "part-1")
+    unknown(copy, f"part-1/{name}")
     group, _ = history(copy, data.file_id)
     assert [row for row in group if row.file == name] == rows
     assert len({row.file for row in group}) > 1
     assert history(copy, data.file_id, replace(ALL, descending=False))[0] == group[::-1]
-    assert history(copy, data.file_id[:-1])[0] == []
+    unknown(copy, data.file_id[:-1])
+    assert history(copy, data.file_id[:-1], replace(ALL, since="0"))[0] == []
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -213,4 +220,4 @@ def test_a_clean_of_a_whole_partition_is_in_the_history_of_all_its_files(unpack:
     assert whole in short(history(copy, "gone-0", partition="part-1")[0])
     for path in copy.data():
         assert (whole in short(history(copy, path)[0])) is path.startswith("part-1/")
-    assert history(copy, "gone-0")[0] == []
+    unknown(copy, "gone-0")

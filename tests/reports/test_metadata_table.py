@@ -10,7 +10,8 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.metadata_records import Listed
 from hudictl.reports import metadata_table as metadata_files
-from hudictl.reports.metadata_table import Difference, listed_files, listed_partitions, verify_listing
+from hudictl.reports.metadata_files import listed_files, listed_partitions
+from hudictl.reports.metadata_table import Difference, verify_listing
 from hudictl.table.metadata.listing import listing_table, read_listing
 from tests import records, support
 from tests.fixtures import Unpack

@@ -54,7 +54,7 @@ def files(common: TableOptions, given: ListOptions, partition: str | None) -> No
 
     In hudi-cli: `metadata list-partitions`, `metadata list-files`.
     """
-    from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
+    from hudictl.reports.metadata_files import ListedFile, ListedPartition, listed_files, listed_partitions
     from hudictl.table.metadata.listing import listing_table, read_listing
 
     table = common.open()

@@ -199,8 +199,9 @@ def _verified(
     from hudictl.ops.savepoint.verify import verify_savepoint
 
     with session(common, LOOKING, engine_options) as opened:
+        options = RestoreOptions(delete_later_savepoints=True)
         found = {
-            row.instant: verify_savepoint(opened, row.instant, RestoreOptions(delete_later_savepoints=True))
+            row.instant: verify_savepoint(opened, row.instant, options, named=False)
             for row in rows
             if row.state == "COMPLETED"
         }

@@ -32,8 +32,12 @@ class Restorable:
     hint: str = ""
 
 
-def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
-    """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint."""
+def verify_savepoint(session: Session, instant: str, options: RestoreOptions, *, named: bool = True) -> Restorable:
+    """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint.
+
+    Args:
+        named: also look whether it names all files that its commit requires, in a second listing.
+    """
     saved = find_saved(session.table, load_timeline(session.table), session.engine, instant)
     try:
         plan = plan_restore(session, instant, options)
@@ -43,7 +47,7 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
         return Restorable(instant, False, error.message, 0, 0, hint=error.hint)
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
     threat = told_dropped(dropped, saved.files.names_in(dropped))
-    bare = _unprotected(session, instant, saved.files)
+    bare = _unprotected(session, instant, saved.files) if named else ()
     return Restorable(instant, True, "", plan.undo.files_needed, plan.undo.bytes_needed, bare, threat)
 
 

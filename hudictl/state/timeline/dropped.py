@@ -6,16 +6,19 @@ partition that has no file group any more.
 
 from collections.abc import Collection, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.files.choose import is_of_other_groups
 from hudictl.table.files.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.commits import Commits, LazyCommits
+
+if TYPE_CHECKING:
+    from hudictl.state.timeline.unfinished import Remedy
 
 
 def dropped_partitions(
@@ -68,8 +71,10 @@ def told_dropped(dropped: Mapping[str, str], files: Mapping[str, Collection[str]
     )
 
 
-def ways_out(savepoint: str) -> tuple[Remedy, ...]:
+def ways_out(savepoint: str) -> "tuple[Remedy, ...]":
     """The commands after which no savepoint depends on such a partition."""
+    from hudictl.state.timeline.unfinished import Remedy
+
     return (
         Remedy(command_of("restore", savepoint), "the partition is back; later commits are removed"),
         Remedy(command_of("savepoint delete", savepoint), "its files may be deleted"),
