@@ -45,6 +45,13 @@ def a_file(copy: Copy) -> str:
     return paths[-1].name
 
 
+def explained(copy: Copy) -> list[str]:
+    """A file whose time of change is always the same."""
+    path = f"part-0/{a_file(copy)}"
+    os.utime(copy.path / path, (1_795_230_000,) * 2)
+    return ["file", "explain", path]
+
+
 def damaged(copy: Copy) -> list[str]:
     """A base file that readers need is lost, and a writer has died."""
     drop(copy.path / min(path for path in copy.data() if path.endswith(".parquet")))
@@ -83,15 +90,19 @@ COMMANDS: dict[str, tuple[str, Callable[[Copy], list[str]]]] = {
     "rollback-list": ("cow_rollback_interrupted", lambda copy: ["rollback", "list"]),
     "restore-list": ("mor_restore_interrupted", lambda copy: ["restore", "list"]),
     "file-history": ("cow_cleaned", lambda copy: ["file", "history", a_file(copy).partition("_")[0], "--archived"]),
+    "file-explain": ("cow_savepoints", explained),
+    "record-find": ("cow_record_index", lambda copy: ["record", "find", "3"]),
     "partition-list": ("mor_part", lambda copy: ["partition", "list"]),
     "stats-sizes": ("mor_part", lambda copy: ["stats", "sizes"]),
     "stats-skew": ("mor_part", lambda copy: ["stats", "skew"]),
     "stats-amplification": ("cow_part", lambda copy: ["stats", "amplification"]),
+    "stats-phases": ("mor_part", lambda copy: ["stats", "phases"]),
     "table-properties": ("cow_part", lambda copy: ["table", "properties"]),
     "table-schema": ("cow_part", lambda copy: ["table", "schema"]),
     "metadata-partitions": ("cow_record_index", lambda copy: ["metadata", "partitions"]),
     "metadata-files": ("cow_part", lambda copy: ["metadata", "files", "part-0"]),
     "metadata-columns": ("cow_savepoints", lambda copy: ["metadata", "columns", f"part-0/{a_file(copy)}"]),
+    "metadata-lookup": ("cow_record_index", lambda copy: ["metadata", "lookup", "3", "no-such-key"]),
     "timeline-with-metadata-table": ("mor_part", lambda copy: ["timeline", "show", "--with-metadata-table"]),
 }
 """Each with its table, and how its arguments are made."""
@@ -104,6 +115,7 @@ WITHOUT_ENGINE = (
     "metadata-",
     "file-history",
     "stats-am",
+    "stats-phases",
 )
 
 
