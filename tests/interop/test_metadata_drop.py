@@ -25,7 +25,7 @@ from tests.interop.make_indexes import ALONE, RECORD_INDEX
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
 from tests.interop.services_support import BLOOM, INDEXER, assert_indexes_again
 from tests.state.orphans.find_support import LATER
-from tests.walks.shape import LAZY, NO_STATISTICS, STATISTICS
+from tests.walks.shape import NO_STATISTICS, STATISTICS
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
 
@@ -213,24 +213,17 @@ def test_a_record_index_beside_a_pending_compaction(judge: Judges, version: str,
     goes_on(hudi, base, 9)
 
 
-@pytest.mark.short("v6-failed")
-@pytest.mark.parametrize("pending", ["compaction", "failed"])
-def test_an_index_that_is_built_beside_what_is_pending(
-    judge: Judges, version: str, pending: str, tmp_path: Path
-) -> None:
+@pytest.mark.short("v6")
+def test_an_index_that_is_built_beside_what_is_pending(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi 0.15.0 does not build it, and its metadata table does not list the write that tries: readers miss its rows,
     and check finds it. hudictl drops no index then."""
     hudi, base = judge(version), tmp_path / "table"
     hudi.create(base, batch(range(30), 1), MERGE_ON_READ | STATISTICS)
     hudi.upsert(base, batch(range(30), 2), options=STATISTICS)
-    if pending == "compaction":
-        hudi.compact(base, "schedule", {"hoodie.compact.inline.max.delta.commits": "1"})
-    else:
-        with hudi.dying(base, r"\.hoodie/\.temp", halt=False):
-            hudi.upsert(base, batch(range(30), 3), options=STATISTICS | LAZY)
+    hudi.compact(base, "schedule", {"hoodie.compact.inline.max.delta.commits": "1"})
     assert drop(base, "column_stats") == (13 if version == "v6" else 0)
     hudi.index(base, "drop", "COLUMN_STATS", {**ALONE, **NO_STATISTICS})
-    hudi.upsert(base, batch(range(30), 4), options=STATISTICS | LAZY)
+    hudi.upsert(base, batch(range(30), 4), options=STATISTICS)
     right = digest(batch(range(30), 4))
     if version != "v6":
         assert hudi.both_rows(base) == right
@@ -238,7 +231,7 @@ def test_an_index_that_is_built_beside_what_is_pending(
     assert (hudi.rows(base, metadata=False), hudi.rows(base, metadata=True)) == (right, digest(batch(range(30), 2)))
     assert "metadata-table-behind" in slugs(base)
     assert drop(base) == 0
-    hudi.upsert(base, batch(range(30), 5), options=STATISTICS | LAZY)
+    hudi.upsert(base, batch(range(30), 5), options=STATISTICS)
     assert hudi.both_rows(base) == digest(batch(range(30), 5))
 
 
