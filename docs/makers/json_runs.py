@@ -115,4 +115,5 @@ def _constant(value: Any, copy: Copy, key: str = "") -> Any:
         return value
     value = value.replace(str(copy.path), _SHOWN)
     value = re.sub(r"\b\d{17}\b", lambda found: _NEW if found[0] > copy.newest else found[0], value)
+    value = re.sub(r"(no activity for) \d+ (?:s|min|h|d)\b", r"\1 15 h", value)
     return re.sub(r"\d+ (?:s|min|h|d) (ago|old)", r"15 h \1", value)
