@@ -1,6 +1,6 @@
 """The one way of every command that changes a table: plan, show, ask, execute, report."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,6 +18,8 @@ from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
+    from hudictl.ops.restore.execute import RestoreResult
+    from hudictl.ops.rollback.run import RollbackResult
     from hudictl.ops.session import Session
     from hudictl.render.text import Console
     from hudictl.table.table import Table
@@ -55,7 +57,8 @@ class Change(Generic[Plan, Result]):
     """A kind of change, from its plan to its report.
 
     ``nothing`` says why there is nothing to do, None where there is; ``show`` prints the plan for eyes, also before the
-    question where ``shown_first``; ``execute`` changes the table, ``done`` says what it has done. ``ended`` tells from
+    question where ``shown_first``; ``execute`` changes the table, ``done`` says what it has done, ``then`` what that
+    means to others, in text. ``ended`` tells from
     the table alone that nothing is left to do; ``instead`` is what is to be looked at where there is nothing to do.
     The ``..._json`` are what JSON has of a plan and of a result, where that is not the thing itself.
     """
@@ -67,6 +70,7 @@ class Change(Generic[Plan, Result]):
     question: Callable[[Plan], Question]
     execute: Callable[["Session", Plan], Result]
     done: Callable[[Plan, Result], str]
+    then: Callable[[Plan, Result], Sequence[str]] = lambda _plan, _result: ()
     shown_first: bool = False
     needs_engine: bool = True
     ended: "Callable[[Table], str | None] | None" = None
@@ -169,7 +173,7 @@ def change_in(
     done = change.done(plan, result)
     try:
         # The plan that was shown first has named it.
-        lines = [done] if change.shown_first else [table_line(opened.table), done]
+        lines = [*([] if change.shown_first else [table_line(opened.table)]), done, *change.then(plan, result)]
         show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=ChangeOutcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
@@ -210,6 +214,14 @@ def execute(opened: "Session", work: Callable[[], Result]) -> Result:
             return work()
         finally:
             opened.monitor.end()
+
+
+def told_after(result: "RestoreResult | RollbackResult") -> "list[str]":
+    """What those who read and write the table must know now."""
+    from hudictl.ops.undo.afterwards import Afterwards
+    from hudictl.render.afterwards import afterwards_lines
+
+    return afterwards_lines(Afterwards(result.head, result.checkpoint, result.consumers, result.catalog))
 
 
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:

@@ -40,6 +40,8 @@ def add_list_and_show(group: click.Group, noun: str, *, lists: str, shows: str) 
     @list_options()
     @engine_options
     def show(common: TableOptions, engine_options: EngineOptions, given: ListOptions, instant: str) -> None:
+        from hudictl.ops.undo.afterwards import afterwards_then
+        from hudictl.render.afterwards import afterwards_lines
         from hudictl.reports.service_files import ServiceFile, role_lines, service_files
         from hudictl.reports.services import diagnosed, service_instant
 
@@ -47,5 +49,6 @@ def add_list_and_show(group: click.Group, noun: str, *, lists: str, shows: str) 
         entry = service_instant(table, name, instant)
         rows = service_files(table, name, entry, lambda: engine_options.open(table))
         said = diagnosed(table)(entry)
-        notes = (*([f"{entry.state}: {said}"] if said else []), *role_lines(rows))
+        then = afterwards_lines(afterwards_then(table, instant)) if name in ("restore", "rollback") else ()
+        notes = (*([f"{entry.state}: {said}"] if said else []), *role_lines(rows), *then)
         show_list(common, given, f"{name} show", table, rows, ServiceFile, "it names no files", notes=notes)

@@ -1,6 +1,6 @@
 """What a catalog lists wrongly after a change, as text."""
 
-from hudictl.phrases import count_of, first_few
+from hudictl.phrases import first_few
 from hudictl.state.files.catalog import SYNC_ALL, CatalogGap
 
 _AT_MOST = 5
@@ -32,16 +32,6 @@ def catalog_lines(gap: CatalogGap) -> list[str]:
         why = "as their values in the catalog depend on the key generator, or cannot be quoted"
         lines.append(f"Drop by hand, {why}: {', '.join(unnamed)}.")
     return lines
-
-
-def catalog_text(gap: CatalogGap) -> str:
-    """The same at the end of a sentence about the result, after the plan was shown."""
-    if gap.empty:
-        return ""
-    gone, back = len(gap.vanishing_partitions), len(gap.returning_partitions)
-    counts = [f"{count_of(gone, 'partition')} without data now"] * bool(gone)
-    counts += [f"{count_of(back, 'partition')} with data again"] * bool(back)
-    return f"; {', '.join(counts)}: correct the catalog, as the plan says"
 
 
 def _named(paths: tuple[str, ...]) -> str:

@@ -16,13 +16,13 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.plan import PrunePlan, PruneRow
 from hudictl.ops.undo.plan import InstantRow, Undo
 from hudictl.phrases import count_of, first_few
+from hudictl.render.afterwards import checkpoint_lines
 from hudictl.render.catalog import catalog_lines
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
 from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.orphans.find import OrphanRow
-from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 
 _BUILT_AGAIN = "The next Hudi write builds it again, as configured."
 _BY_HAND = "Create this index again yourself (CREATE INDEX)."
@@ -165,20 +165,12 @@ def restore_lines(plan: RestorePlan) -> list[str]:
         *_going_lines(plan),
         *_staying_lines(plan),
     ]
-    lines += [*catalog_lines(undo.catalog), *_checkpoint_lines(plan.checkpoint)]
+    lines += [*catalog_lines(undo.catalog), *checkpoint_lines(plan.checkpoint, "now")]
     if plan.options.grace_s:
         grace = f"{plan.options.grace_s:g} s"
         lines.append(f"Files are deleted {grace} after readers see {plan.target}, so that running queries can finish.")
     lines.append(f"{lock_line(plan.lock)} {_STOPPED}")
     return lines
-
-
-def _checkpoint_lines(found: StreamerCheckpoint | None) -> list[str]:
-    if found is None:
-        return []
-    if found.then is None:
-        return [f"Hudi Streamer: no commit is left with a checkpoint (now: {found.now}). Set one for its next run."]
-    return [f"Hudi Streamer: its next run goes on from the checkpoint {found.then} (now: {found.now})."]
 
 
 def rollback_lines(plan: RollbackPlan) -> list[str]:
@@ -205,7 +197,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     lines += [f"The pending rollback {rollback} is removed: this one covers it." for rollback in superseded]
     lines += _metadata_lines(undo.metadata_table)
     lines += [*_hashing_lines(undo), *_clean_lines(undo), *_metafile_lines(undo), *_unread_lines(undo)]
-    lines += catalog_lines(undo.catalog)
+    lines += [*catalog_lines(undo.catalog), *checkpoint_lines(plan.checkpoint, "now")]
     lines.append(lock_line(plan.lock))
     if plan.completed or plan.undo.metadata_table.takes_it:
         lines.append(_STOPPED)

@@ -40,12 +40,14 @@ class BegunOptions:
 
 @dataclass(frozen=True)
 class BegunInstant:
-    """An instant that a restore removes."""
+    """An instant that a restore or rollback removes; with a completion time if readers saw it."""
 
     time: str
     action: str
     files: int
     bytes: int
+    operation: str = ""
+    completion_time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class BegunPlan:
     metadata_table: str | None = None
     indexes_kept: tuple[str, ...] = ()
     indexes_lost: tuple[str, ...] = ()
+    checkpoint: Mapping[str, str | None] | None = None
 
 
 @dataclass(frozen=True)

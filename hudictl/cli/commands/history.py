@@ -37,8 +37,10 @@ def show(common: TableOptions, instant: str) -> None:
     if common.json:
         emit_parts(envelope("history show", table.uri, result=operation))
         return
+    from hudictl.ops.undo.afterwards import Afterwards, afterwards_in
+    from hudictl.render.afterwards import afterwards_lines
     from hudictl.render.history import plan_facts
-    from hudictl.render.text import print_facts
+    from hudictl.render.text import print_facts, print_lines
 
     with text_output(common.color) as out:
         facts = [("instant", operation.instant), ("operation", operation.operation), ("target", operation.target)]
@@ -49,4 +51,6 @@ def show(common: TableOptions, instant: str) -> None:
             report = attempt.report or {}
             # A number, but no count.
             told = {key: value for key, value in asdict(attempt).items() if key != "report"} | {"pid": str(attempt.pid)}
-            print_facts(out, [("attempt", number), *told.items(), *report.items()])
+            facts = [(key, value) for key, value in report.items() if key not in Afterwards.__dataclass_fields__]
+            print_facts(out, [("attempt", number), *told.items(), *facts])
+            print_lines(out, afterwards_lines(afterwards_in(report)))

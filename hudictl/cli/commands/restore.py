@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import Change, Question, run_change, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
@@ -161,6 +161,7 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
         question=_question,
         execute=execute_restore,
         done=_restored,
+        then=lambda _plan, result: told_after(result),
         instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
     )
 
@@ -172,7 +173,6 @@ def _question(plan: "RestorePlan") -> Question:
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
     from hudictl.phrases import count_of
-    from hudictl.render.catalog import catalog_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -180,7 +180,7 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "
         f"removed {count_of(len(result.instants), 'instant')} and {count_of(result.files_deleted, 'file')} "
         f"({size(result.bytes_deleted)}); readers saw {plan.target} after {result.readers_back_ms:,} ms"
-        f"{metadata_text(result)}{catalog_text(result.catalog)}"
+        f"{metadata_text(result)}"
     )
 
 

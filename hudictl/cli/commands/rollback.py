@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, execute, planning, run_change, session, table_line
+from hudictl.cli.change import Change, Question, execute, planning, run_change, session, table_line, told_after
 from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
 from hudictl.cli.keeping import Keeping, keeping_options
@@ -116,6 +116,7 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
         ),
         execute=execute_rollback,
         done=lambda _plan, result: rolled_back_line(result),
+        then=lambda _plan, result: told_after(result),
     )
 
 
@@ -217,7 +218,6 @@ def _all_well(outcomes: "Sequence[RollbackOutcome]") -> None:
 def rolled_back_line(result: "RollbackResult") -> str:
     """The result of a rollback."""
     from hudictl.phrases import count_of
-    from hudictl.render.catalog import catalog_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -225,5 +225,5 @@ def rolled_back_line(result: "RollbackResult") -> str:
     return (
         f"{done} in {result.duration_ms / 1000:.1f} s (rollback {result.rollback}): "
         f"deleted {count_of(result.files_deleted, 'file')} ({size(result.bytes_deleted)}); "
-        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}{catalog_text(result.catalog)}"
+        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}"
     )

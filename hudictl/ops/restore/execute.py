@@ -31,6 +31,7 @@ from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
+from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
 from hudictl.ops.undo.phases import Phase
@@ -42,6 +43,7 @@ from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.metadata.record import KeptMetadata
 from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import restores_to
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped
@@ -89,6 +91,8 @@ class RestoreResult:
     ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
     ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
     ``catalog``: what a Hive or Glue catalog lists wrongly now.
+    ``head``: the newest commit now. ``checkpoint``: Hudi Streamer's, if it has changed. ``consumers``: what they have
+    read that is gone.
     """
 
     restore: str
@@ -104,6 +108,9 @@ class RestoreResult:
     indexes_kept: tuple[str, ...] = ()
     metadata_table_given_up: str | None = None
     catalog: CatalogGap = NO_GAP
+    head: Moment | None = None
+    checkpoint: StreamerCheckpoint | None = None
+    consumers: Consumers | None = None
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -207,6 +214,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
 
 def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: int, duration_ms: int) -> RestoreResult:
     undo = run.undo
+    after = afterwards(run.table, run.time, undo, run.plan.checkpoint)
     return RestoreResult(
         restore=run.time,
         target=run.plan.target,
@@ -220,7 +228,7 @@ def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: i
         metadata_table=metadata_table.fate(undo.metadata_table),
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
-        catalog=undo.catalog,
+        **vars(after),
     )
 
 

@@ -9,14 +9,11 @@ from hudictl.formats import restore
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import KEEP, Undo
+from hudictl.ops.undo.plan import KEEP, REWRITES, Undo
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
-
-# Table services only rewrite records of other instants.
-_REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,7 @@ class RestorePlan:
     @property
     def records_written(self) -> int:
         """The records that the instants wrote, without those that table services have only rewritten."""
-        return sum(removal.records for removal in self.undo.removals if removal.operation not in _REWRITES)
+        return sum(removal.records for removal in self.undo.removals if removal.operation not in REWRITES)
 
     @property
     def nothing_to_do(self) -> bool:
@@ -156,10 +153,7 @@ class RestorePlan:
         return {
             "options": asdict(self.options),
             "fingerprint": dict(self.fingerprint),
-            "instants": [
-                {"time": entry.time, "action": entry.action, "files": len(entry.files), "bytes": entry.size}
-                for entry in self.undo.removals
-            ],
+            "instants": [asdict(entry.begun) for entry in self.undo.removals],
             "rule": self.rule,
             LATER_WRITES: list(self.later_writes),
             "savepoints_deleted": list(self.savepoints_deleted),
@@ -169,6 +163,7 @@ class RestorePlan:
             "metadata_table": self.undo.metadata_table.fate,
             "indexes_kept": list(self.undo.metadata_table.indexes_kept),
             "indexes_lost": list(self.undo.indexes_lost),
+            "checkpoint": asdict(self.checkpoint) if self.checkpoint else None,
         }
 
 

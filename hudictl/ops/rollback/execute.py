@@ -38,6 +38,7 @@ from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
 from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
 from hudictl.ops.session import Kind, Session, changing_all
 from hudictl.ops.undo import instants
+from hudictl.ops.undo.afterwards import afterwards
 from hudictl.ops.undo.backup import back_up_instants
 from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
 from hudictl.ops.undo.phases import Phase
@@ -209,7 +210,7 @@ def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, 
         duration_ms=duration_ms,
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
-        catalog=plan.undo.catalog,
+        **vars(afterwards(table, one.time, plan.undo, plan.checkpoint)),
     )
     nothing_required_lost(table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
     return result

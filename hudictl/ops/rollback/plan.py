@@ -9,6 +9,7 @@ from hudictl.formats.plans import CompactedSlice
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import KEEP, InstantRow, Removal, Undo
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 
@@ -44,6 +45,7 @@ class RollbackPlan:
     - ``planned_again``: the file slices of the target's plan, if this is lost and made again.
     - ``metadata_table_found``: whether there was a metadata table at planning.
     - ``last_sign_ms``: the last activity of a pending instant's writer.
+    - ``checkpoint``: Hudi Streamer's, if it changes.
     """
 
     shown: ClassVar = (
@@ -52,7 +54,7 @@ class RollbackPlan:
         *("undo.files_to_delete", "undo.bytes_to_delete", "undo.files", "undo.files_kept", "undo.files_lost"),
         *("undo.rollback_blocks", "rollbacks_superseded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
         *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
-        *("lock", "partitions_listed", "undo.files_needed", "undo.bytes_needed", "undo.catalog"),
+        *("lock", "partitions_listed", "undo.files_needed", "undo.bytes_needed", "undo.catalog", "checkpoint"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -71,6 +73,7 @@ class RollbackPlan:
     metadata_table_found: bool
     last_sign_ms: int
     lock: LockConfig
+    checkpoint: StreamerCheckpoint | None = None
 
     @property
     def removal(self) -> Removal:
@@ -108,6 +111,7 @@ class RollbackPlan:
             "fingerprint": dict(self.fingerprint),
             "action": self.removal.action,
             "completed": self.completed,
+            "instants": [asdict(self.removal.begun)],
             "files": self.undo.files_to_delete,
             "bytes": self.undo.bytes_to_delete,
             "rollback_blocks": len(self.removal.blocks),
@@ -115,4 +119,5 @@ class RollbackPlan:
             "cleans_discarded": list(self.undo.cleans_discarded),
             "indexes_kept": list(self.undo.metadata_table.indexes_kept),
             "indexes_lost": list(self.undo.indexes_lost),
+            "checkpoint": asdict(self.checkpoint) if self.checkpoint else None,
         }

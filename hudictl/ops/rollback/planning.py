@@ -25,6 +25,7 @@ from hudictl.ops.undo.planning import Judged, empty_logs, judge_files, plan_remo
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.metadata.gap import metadata_gap
+from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
@@ -123,6 +124,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         metadata_table_found=metadata_table_in_use(table),
         last_sign_ms=seen_ms,
         lock=session.lock,
+        checkpoint=checkpoint_after(facts, {target}),
     )
 
 

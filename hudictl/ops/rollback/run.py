@@ -5,10 +5,12 @@ from functools import cached_property
 
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Monitor, Session
+from hudictl.ops.undo.afterwards import Consumers, Moment
 from hudictl.ops.undo.plan import Undo
 from hudictl.state.facts import Signs
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.metadata.record import KeptMetadata
+from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
 
@@ -62,7 +64,7 @@ class RollbackRun:
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
     "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
-    ``catalog``: what a Hive or Glue catalog lists wrongly now."""
+    ``catalog``, ``head``, ``checkpoint`` and ``consumers`` are as there."""
 
     rollback: str
     target: str
@@ -75,3 +77,6 @@ class RollbackResult:
     indexes_kept: tuple[str, ...] = ()
     metadata_table_given_up: str | None = None
     catalog: CatalogGap = NO_GAP
+    head: Moment | None = None
+    checkpoint: StreamerCheckpoint | None = None
+    consumers: Consumers | None = None

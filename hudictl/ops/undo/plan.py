@@ -14,8 +14,11 @@ from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.storage import Storage
 from hudictl.table.files.hashing import HashingFile
 from hudictl.table.files.slices import StoredFile
+from hudictl.table.operations import BegunInstant
 from hudictl.workers import BlockTask
 
+REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
+"""The operations of table services that only rewrite records of other instants."""
 KEEP, DELETE = "keep", "delete"
 """The options of what becomes of the metadata table: kept as far as possible, or deleted."""
 
@@ -137,6 +140,12 @@ class Removal:
             bytes=self.size,
             rollback_blocks=len(self.blocks),
         )
+
+    @property
+    def begun(self) -> BegunInstant:
+        """What the operation's record keeps of it."""
+        row = self.row
+        return BegunInstant(row.time, row.action, row.files, row.bytes, row.operation, row.completion_time)
 
     def owns(self, file: StoredFile) -> bool:
         """Whether a data file is the instant's own, and is deleted with it."""
