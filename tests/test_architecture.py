@@ -54,7 +54,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"metadata"},
         {"restore", "rollback"},
         {"savepoint", "clean_up"},
-        {"saved_plan"},
+        {"saved_plan", "waiting"},
     ),
 }
 """The floors inside a room: restore and rollback know nothing of each other."""

@@ -21,6 +21,7 @@ from hudictl.ops.rollback.failed import RollbackOutcome
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import PrunePlan, PruneResult, SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
+from hudictl.ops.waiting import Waited
 from hudictl.reports.commits import (
     AmplificationRow,
     CheckpointRow,
@@ -162,6 +163,7 @@ DOCUMENTS = (
         REFUSED,
     ),
     Document("resume", RESULT, Leftovers, "of an ended restore's leftovers", None),
+    Document("wait", RESULT, Waited, line="--for nothing-pending"),
     Document("failed-writes list", ROWS, PendingWrite, table=FAILED),
     Document("failed-writes clean", ROWS, RollbackOutcome, line="--yes", table=FAILED),
     Document("heartbeat list", ROWS, HeartbeatRow, table=FAILED),

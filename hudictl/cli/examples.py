@@ -101,6 +101,7 @@ EXAMPLES = {
         "timeline show --with-metadata-table",
         "timeline show --archived --action commit -o json",
     ),
+    "wait": ("wait --for no-writers --timeout 30m", f"wait --for nothing-pending --for instant={_WRITTEN}"),
     "why archive": ("why archive --assume-defaults",),
     "why clean": ("why clean --assume-defaults",),
     "why compaction": ("why compaction --assume-defaults",),

@@ -70,6 +70,7 @@ _NAMES = (
         "restore",
         "rollback",
         "resume",
+        "wait",
         "failed-writes",
         "heartbeat",
         "marker",

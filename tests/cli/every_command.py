@@ -54,6 +54,7 @@ def looks(copy: Copy) -> list[Command]:
             ("savepoint", "list"),
             ("savepoint", "show", done, "--verify", "--idle", "0s", *_SCAN),
             ("failed-writes", "list"),
+            ("wait", "--for", "no-writers", "--for", f"instant={done}", "--timeout", "0", "--idle", "0s", *_SCAN),
             ("heartbeat", "list"),
             ("marker", "list"),
             ("marker", "list", failed),

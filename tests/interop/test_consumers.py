@@ -52,10 +52,13 @@ def test_a_consumer_that_starts_again(
     first, last = write(4, 2, checkpoint="k1"), write(5, checkpoint="k2")
     product.savepoint(base, target)
     restored = product.restore(base, target)
-    assert restored is not None and restored.consumers is not None and restored.head is not None
+    assert restored is not None
+    assert restored.consumers is not None
+    assert restored.head is not None
     gone = restored.consumers
     assert (gone.first.time, gone.last.time, gone.gone_from) == (first, last, first)
-    assert gone.restart == restored.head and restored.head.time == target
+    assert gone.restart == restored.head
+    assert restored.head.time == target
     assert restored.checkpoint == StreamerCheckpoint("k2", "kS")
     assert told(base) == Afterwards(restored.head, restored.checkpoint, gone, restored.catalog)
 
@@ -65,8 +68,10 @@ def test_a_consumer_that_starts_again(
     assert read_since(hudi, base, gone.begin) == [2, 6, 7]
     assert product.rollback(base, unwanted, "--yes") == 0
     after = told(base)
-    assert after.head is not None and after.head.time == newest
-    assert after.consumers is not None and after.consumers.gone_from == unwanted
+    assert after.head is not None
+    assert after.head.time == newest
+    assert after.consumers is not None
+    assert after.consumers.gone_from == unwanted
     assert after.checkpoint == StreamerCheckpoint("k4", "k3")
     write(8, checkpoint="k5")
     assert read_since(hudi, base, after.consumers.begin) == [8]

@@ -214,7 +214,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
 
 def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: int, duration_ms: int) -> RestoreResult:
     undo = run.undo
-    after = afterwards(run.table, run.time, undo, run.plan.checkpoint)
+    after = afterwards(run.table, run.plan.resumes, undo, run.plan.checkpoint)
     return RestoreResult(
         restore=run.time,
         target=run.plan.target,

@@ -210,7 +210,7 @@ def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, 
         duration_ms=duration_ms,
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
-        **vars(afterwards(table, one.time, plan.undo, plan.checkpoint)),
+        **vars(afterwards(table, plan.resumes, plan.undo, plan.checkpoint)),
     )
     nothing_required_lost(table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
     return result

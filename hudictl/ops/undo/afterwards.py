@@ -12,7 +12,7 @@ from hudictl.formats.releases import V1_0
 from hudictl.ops.undo.plan import REWRITES, Undo
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
-from hudictl.table.operations import BegunInstant, BegunPlan, begun_plan, read_operation
+from hudictl.table.operations import BegunInstant, begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
 
@@ -54,18 +54,16 @@ class Afterwards:
     catalog: CatalogGap = NO_GAP
 
 
-def afterwards(table: Table, time: str, undo: Undo, checkpoint: StreamerCheckpoint | None) -> Afterwards:
-    """What is to be told at the end of an operation. Its record also knows what an earlier attempt has removed. Nothing
-    that cannot be read is an error here: the work is done.
+def afterwards(table: Table, resumes: str | None, undo: Undo, checkpoint: StreamerCheckpoint | None) -> Afterwards:
+    """What is to be told at the end of an operation. Nothing that cannot be read is an error here: the work is done.
 
     Args:
-        time: the operation's instant.
+        resumes: the operation that was continued: its record knows what earlier attempts have removed.
         checkpoint: as planned.
     """
-    begun = BegunPlan()
     try:
         timeline = load_timeline(table)
-        begun = begun_plan(read_operation(table.storage, time))
+        begun = begun_plan(read_operation(table.storage, resumes) if resumes else None)
     except HudictlError:
         return Afterwards(checkpoint=checkpoint, catalog=undo.catalog)
     found = {removal.time: removal.begun for removal in undo.removals}

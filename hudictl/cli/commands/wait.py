@@ -1,0 +1,104 @@
+"""``hudictl wait``."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from hudictl.cli.change import LOOKING, session
+from hudictl.cli.options import EngineOptions, TableOptions, duration_ms, engine_options, idle_option, table_options
+from hudictl.cli.show import show_result
+from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import heartbeat_options
+from hudictl.errors import UsageError
+from hudictl.phrases import count_of, seconds, span
+
+if TYPE_CHECKING:
+    from hudictl.ops.waiting import ConditionRow
+
+
+@click.command(cls=StrictCommand)
+@click.option(
+    "--for",
+    "conditions",
+    multiple=True,
+    required=True,
+    metavar="CONDITION",
+    help="What must hold (see above). Repeatable.",
+)
+@click.option(
+    "--timeout",
+    default="30m",
+    show_default=True,
+    metavar="DURATION",
+    help="End with exit code 12 after this time. 0: look once.",
+)
+@click.option(
+    "--every", default="10s", show_default=True, metavar="DURATION", help="The pause between two looks, at least 5s."
+)
+@idle_option
+@table_options
+@heartbeat_options
+@engine_options
+def wait(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    conditions: tuple[str, ...],
+    timeout: str,
+    every: str,
+    idle_ms: int,
+) -> None:
+    """Wait until the table is in a certain state. Changes nothing.
+
+    \b
+    no-writers            no writer, table service or other hudictl is alive:
+                          what `restore` would refuse with exit code 12
+    nothing-pending       no write, table service, rollback, restore or
+                          savepoint is pending
+    savepoint-restorable  `savepoint show --verify` has no finding for the
+                          newest savepoint; with =S for the savepoint S
+    instant=T             the instant T is completed
+
+    no-writers: no live heartbeat; no pending write, clean, rollback or restore with activity within --idle (timeline,
+    markers, data files); no held lock in .hoodie; no hudictl at work. A lock in another system is not seen.
+    savepoint-restorable lists the data files, once all other conditions hold.
+
+    Exit code 0: all conditions hold at the same look. 12: the time is over. 13: a condition can never hold, for example
+    because the instant was rolled back. 14, 15: a look failed twice in a row.
+
+    Waiting is not a lock: a writer can start right after it. Stop the writers' schedule first.
+    """
+    from hudictl.ops.waiting import LEAST_MS, parse_condition, wait_for
+
+    parsed = list(dict.fromkeys(map(parse_condition, conditions)))
+    every_ms, timeout_ms = duration_ms(every, "--every"), duration_ms(timeout, "--timeout")
+    if every_ms < LEAST_MS:
+        raise UsageError(f"--every {every}: the least is {seconds(LEAST_MS)}")
+    told = ""
+    with session(common, LOOKING, engine_options) as opened:
+
+        def tell(missing: "Mapping[str, str]") -> None:
+            nonlocal told
+            # Without ages, which are others at each look.
+            said = "; ".join(f"{name}: {why.partition(':')[0]}" for name, why in missing.items())
+            if said != told:
+                told = said
+                opened.monitor.step(f"wait for {said}")
+
+        waited = wait_for(
+            opened,
+            parsed,
+            timeout_ms=timeout_ms,
+            every_ms=every_ms,
+            idle_ms=idle_ms,
+            tell=tell,
+            clock=time.monotonic,
+            sleep=time.sleep,
+        )
+    total = f"waited {span(waited.waited_ms)}: {count_of(waited.looks, 'look')}"
+    show_result(common, "wait", opened.table.uri, waited, [*map(_line, waited.conditions), total])
+
+
+def _line(row: "ConditionRow") -> str:
+    return f"{row.condition}: holds" + (f"; waited for: {row.waited_for}" if row.waited_for else "")
