@@ -126,7 +126,7 @@ def test_it_waits_for_all_that_a_restore_refuses_with_12(unpack: Unpack, version
         found = attempt(partial(wait, copy, Pauses(), "no-writers", timeout_s=0, idle_ms=idle_ms))
         if isinstance(refused, Conflict):
             assert isinstance(found, Conflict), f"{name}: {refused.message}"
-            assert refused.message in found.message
+            assert refused.message.partition(":")[0] in found.message
             waits += 1
         elif refused is None:
             assert found is None, name

@@ -90,9 +90,7 @@ class RestoreResult:
 
     ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
     ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
-    ``catalog``: what a Hive or Glue catalog lists wrongly now.
-    ``head``: the newest commit now. ``checkpoint``: Hudi Streamer's, if it has changed. ``consumers``: what they have
-    read that is gone.
+    ``catalog``: what a Hive or Glue catalog lists wrongly now. The others are those of ``Afterwards``.
     """
 
     restore: str

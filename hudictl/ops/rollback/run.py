@@ -64,7 +64,7 @@ class RollbackRun:
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
     "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
-    ``catalog``, ``head``, ``checkpoint`` and ``consumers`` are as there."""
+    ``catalog``: what a Hive or Glue catalog lists wrongly now. The others are those of ``Afterwards``."""
 
     rollback: str
     target: str
