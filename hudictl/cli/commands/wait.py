@@ -52,7 +52,7 @@ def wait(
     """Wait until the table is in a certain state. Changes nothing.
 
     \b
-    no-writers            no writer, table service or other hudictl is alive:
+    no-writers            no writer, table service or operator is at work:
                           what `restore` would refuse with exit code 12
     nothing-pending       no write, table service, rollback, restore or
                           savepoint is pending
@@ -61,7 +61,7 @@ def wait(
     instant=T             the instant T is completed
 
     no-writers: no live heartbeat; no pending write, clean, rollback or restore with activity within --idle (timeline,
-    markers, data files); no held lock in .hoodie; no hudictl at work. A lock in another system is not seen.
+    markers, data files); no held lock in .hoodie; no other operator. A lock in another system is not seen.
     savepoint-restorable lists the data files, once all other conditions hold.
 
     Exit code 0: all conditions hold at the same look. 12: the time is over. 13: a condition can never hold, for example
