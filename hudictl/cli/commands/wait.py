@@ -61,7 +61,7 @@ def wait(
     instant=T             the instant T is completed
 
     no-writers: no live heartbeat; no pending write, clean, rollback or restore with activity within --idle (timeline,
-    markers, data files); no held lock in .hoodie; no other operator. A lock in another system is not seen.
+    markers, data files); no held lock in .hoodie; no other hudictl. A lock in another system is not seen.
     savepoint-restorable lists the data files, once all other conditions hold.
 
     Exit code 0: all conditions hold at the same look. 12: the time is over. 13: a condition can never hold, for example

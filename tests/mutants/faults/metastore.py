@@ -125,7 +125,7 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/execute.py",
-        "        catalog=undo.catalog,\n",
+        "        **vars(after),\n",
         "",
         "the result of a restore does not say what the catalog lists wrongly",
         ("ops/undo/test_catalog.py",),

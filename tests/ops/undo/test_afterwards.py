@@ -78,6 +78,19 @@ def test_nothing_is_told_of_what_no_reader_saw(unpack: Unpack, version: str) -> 
     assert (done.head, done.checkpoint, done.consumers, done.catalog.empty) == (None, None, None, True)
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "target"), [("cow_cluster", 4), ("mor_part", 6)])
+def test_table_services_have_no_rows_of_their_own(unpack: Unpack, version: str, name: str, target: int) -> None:
+    """The first removed instant is one."""
+    copy = unpack(version, name)
+    commits = copy.commits
+    consumers = restore(copy, commits[target], options=TO_INSTANT).consumers
+    assert consumers is not None
+    assert (consumers.first.time, consumers.last.time) == (commits[target + 2], commits[-1])
+    assert consumers.restart is not None
+    assert consumers.restart.time == commits[target]
+
+
 def test_a_first_commit_leaves_nothing_to_start_from(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, *others = copy.commits
