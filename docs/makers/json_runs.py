@@ -36,6 +36,7 @@ _VARYING = {
     "misses": 2,
     "idle_ms": 120_000,
     "duration_ms": 4_700,
+    "waited_ms": 20_000,
     "readers_back_ms": 27,
 }
 """By key: clocks, and who runs it."""

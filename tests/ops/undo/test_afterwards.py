@@ -38,6 +38,9 @@ def expected(copy: Copy, restart: str, first: str, last: str, milliseconds: int 
     return Consumers(moment(copy, first), moment(copy, last), first, kept, begin, copy.version != "v6")
 
 
+@pytest.mark.short(
+    "None-v8", "prepare-v6", "delete files-v9", "verify-v6", "remove instants-v6", "publish the restore-v9"
+)
 @pytest.mark.parametrize(("version", "added"), [("v6", 0), ("v8", 1), ("v9", 0)])
 @pytest.mark.parametrize("step", [None, *STEPS])
 def test_a_restore_also_one_that_died_tells_all(unpack: Unpack, version: str, added: int, step: str | None) -> None:
