@@ -69,7 +69,7 @@ def afterwards(table: Table, resumes: str | None, undo: Undo, checkpoint: Stream
     found = {removal.time: removal.begun for removal in undo.removals}
     removed = (found | {entry.time: entry for entry in begun.instants if entry.completion_time}).values()
     if checkpoint is None and begun.checkpoint is not None:
-        checkpoint = StreamerCheckpoint(begun.checkpoint["now"] or "", begun.checkpoint["then"])
+        checkpoint = StreamerCheckpoint(begun.checkpoint.get("now") or "", begun.checkpoint.get("then"))
     last = timeline.find(timeline.last_write, *WRITE_ACTIONS)
     head = _moment(last) if last and any(entry.completion_time for entry in removed) else None
     return Afterwards(head, checkpoint, _consumers(table, timeline, removed), undo.catalog)
@@ -83,8 +83,10 @@ def afterwards_in(report: Mapping[str, object]) -> Afterwards:
 
 
 def afterwards_then(table: Table, time: str) -> Afterwards:
-    """The same of an earlier operation, by its record; nothing without one. Raises Unreadable."""
-    operation = read_operation(table.storage, time)
+    """The same of an earlier operation, by its record; nothing without a readable one."""
+    operation = None
+    with suppress(HudictlError):
+        operation = read_operation(table.storage, time)
     reports = [attempt.report for attempt in operation.attempts if attempt.report] if operation else []
     return afterwards_in(reports[-1]) if reports else Afterwards()
 
@@ -110,7 +112,9 @@ def _consumers(table: Table, timeline: Timeline, removed: Collection[BegunInstan
     restart = max(before, key=position, default=None)
     begin = position(restart) if restart else None
     if begin and by_completion and table.rules.reads_as == V1_0:
-        begin = time_plus_ms(begin, 1)
+        # Not every time is a date.
+        with suppress(ValueError):
+            begin = time_plus_ms(begin, 1)
     first, last = _moment(read[0]), _moment(read[-1])
     return Consumers(first, last, gone_from, _moment(restart) if restart else None, begin, by_completion)
 

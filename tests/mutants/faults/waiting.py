@@ -58,8 +58,8 @@ FAULTS = (
     ),
     Fault(
         AFTERWARDS,
-        "        begin = time_plus_ms(begin, 1)\n",
-        "        pass\n",
+        "            begin = time_plus_ms(begin, 1)\n",
+        "            pass\n",
         "a consumer of 1.0.2 reads the target's rows twice",
     ),
     Fault(

@@ -14,7 +14,7 @@ from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, attempt, die, plan, restore, roll_back
+from tests.helpers import Copy, attempt, die, plan, put, restore, roll_back
 from tests.ops.rollback.execute_support import died, newest
 
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -135,3 +135,10 @@ def test_a_record_of_another_release_tells_nothing() -> None:
     assert afterwards_in({"head": {"when": "1"}, "consumers": None}) == Afterwards()
     assert afterwards_in({"restore": "1", "files_deleted": 3}) == Afterwards()
     assert afterwards_in({"head": {"time": "1", "completion_time": None}}) == Afterwards(Moment("1", None))
+
+
+def test_a_damaged_record_is_no_reason_to_show_nothing(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    put(copy.meta / ".hudictl/operations/20261121040000000.json", "{")
+    assert afterwards_then(copy.table, "20261121040000000") == Afterwards()
+    assert afterwards_then(copy.table, "20261121050000000") == Afterwards()
