@@ -51,6 +51,16 @@ def command_of(words: str, *values: str, options: Sequence[str] = ()) -> str:
     return " ".join(["hudictl", words, *map(quoted, rest)])
 
 
+def gone(*, kept: bool) -> str:
+    """The end of a question before files are deleted, or kept."""
+    return "`hudictl undo` brings the files back." if kept else "Deleted files cannot be recovered."
+
+
+def undo_text(undo: str | None) -> str:
+    """The end of a result: how to go back, if the files are kept."""
+    return f"; until the table is changed again, `{command_of('undo', undo)}` brings all back" if undo else ""
+
+
 def quoted(word: str) -> str:
     """One word for bash and zsh. Signs that a terminal would not show are escaped, so that also the name of a file
     that has them can be copied. So are backquotes: in sentences, commands stand between them."""

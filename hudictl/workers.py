@@ -1,7 +1,7 @@
 """Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
 
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +24,8 @@ from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks, read_offsets
 from hudictl.formats.log_mentions import Mention, mention, merged
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import FileStatus, Storage, read_whole
+from hudictl.storage import DeleteOutcome, FileStatus, Storage, entries_of, read_whole
+from hudictl.storage.keeping import kept_path
 
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
@@ -241,6 +242,35 @@ def delete_files(storage: Storage, files: Sequence[tuple[str, Sequence[str]]]) -
             paths += own
     outcomes = storage.delete(paths)
     return kept + [(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Files of a partition, by path: those that are not there, and those that are other ones, or behind a link."""
+
+    absent: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+def compare_sizes(storage: Storage, task: tuple[str, Mapping[str, int]]) -> Compared:
+    """Compares the files of a partition with names and sizes in bytes."""
+    partition, sizes = task
+    found = {entry.name: -1 if entry.is_dir else entry.size for entry in entries_of(storage, partition)}
+    linked = storage.behind_link(partition)
+    absent = (name for name in sizes if name not in found)
+    other = (name for name, size in sizes.items() if linked or found.get(name, size) != size)
+    return Compared(
+        tuple(data_path(partition, name) for name in absent), tuple(data_path(partition, name) for name in other)
+    )
+
+
+def move_back(storage: Storage, room: str, paths: Sequence[str]) -> list[DeleteOutcome]:
+    """Moves kept files back to their paths, over what is there; returns the failures. Nothing is moved behind a
+    link."""
+    linked = {path for path in paths if storage.behind_link(path.rpartition("/")[0])}
+    outcomes = [DeleteOutcome(path, "its folder is behind a symbolic link") for path in linked]
+    moves = [(kept_path(room, path), path) for path in paths if path not in linked]
+    return outcomes + [entry for entry in storage.move_files(moves, over=True) if entry.error is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from hudictl.cli.commands.config import ProfileRow
 from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.clean_up.service import ServiceRemoval
 from hudictl.ops.metadata.drop import DropPlan, DropResult
+from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
+from hudictl.ops.put_back.execute import UndoResult
+from hudictl.ops.put_back.planning import UndoPlan
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.leftovers import Leftovers
 from hudictl.ops.restore.plan import RestorePlan
@@ -59,6 +62,7 @@ from hudictl.reports.table import TableDescription
 from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
 from hudictl.reports.timeline_pairs import TimelinePair
+from hudictl.reports.undo_list import UndoRow
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
 from hudictl.state.writers.failed_writes import PendingWrite
@@ -99,6 +103,7 @@ class Document:
 
 _NO_SAVEPOINT = "savepoint delete 20261121030414313 --yes"
 _NO_INSTANT = ".hoodie/timeline/20261121030627840.*"
+_KEEPING = "restore 20261121030414313 --keep-files --yes"
 _DATA_FILE = "384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_2-1607-3438_20261121030410998.parquet"
 _PAST = ".hoodie/timeline/20261121030623731*"
 _FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_20261121030415374.parquet"
@@ -164,6 +169,11 @@ DOCUMENTS = (
     ),
     Document("resume", RESULT, Leftovers, "of an ended restore's leftovers", None),
     Document("wait", RESULT, Waited, line="--for nothing-pending"),
+    Document("undo", RESULT, UndoPlan, PLANNED, "LAST --plan", before=_KEEPING),
+    Document("undo", RESULT, UndoResult, DONE, "LAST --yes", before=_KEEPING),
+    Document("undo list", ROWS, UndoRow, before=_KEEPING),
+    Document("undo drop", RESULT, UndoDrop, PLANNED, "LAST --plan", before=_KEEPING),
+    Document("undo drop", RESULT, UndoDropped, DONE, "LAST --yes", before=_KEEPING),
     Document("failed-writes list", ROWS, PendingWrite, table=FAILED),
     Document("failed-writes clean", ROWS, RollbackOutcome, line="--yes", table=FAILED),
     Document("heartbeat list", ROWS, HeartbeatRow, table=FAILED),

@@ -70,6 +70,7 @@ _NAMES = (
         "restore",
         "rollback",
         "resume",
+        "undo",
         "wait",
         "failed-writes",
         "heartbeat",

@@ -20,10 +20,19 @@ class Pace:
     settle_s: float
     grace_s: float
     keep_backup: bool
+    keep_files: bool
+
+
+keep_files_option = click.option(
+    "--keep-files",
+    is_flag=True,
+    help="Move the files into .hoodie/.hudictl/undo, instead of deleting them. `hudictl undo` brings all back, until "
+    "the next write.",
+)
 
 
 def pace_options(command: Command) -> Command:
-    """Adds --settle, --grace, --keep-backup and --idle; the command gets them as ``pace``."""
+    """Adds --settle, --grace, --keep-backup, --keep-files and --idle; the command gets them as ``pace``."""
 
     @click.option(
         "--settle",
@@ -46,10 +55,11 @@ def pace_options(command: Command) -> Command:
         is_flag=True,
         help="Keep the removed instants' timeline files in .hoodie/.rollback_backup. Data files are still deleted.",
     )
+    @keep_files_option
     @idle_option
     @functools.wraps(command)
-    def wrapped(settle: float, grace: float, keep_backup: bool, idle_ms: int, **kwargs: Any) -> Any:
-        return command(pace=Pace(idle_ms, settle, grace, keep_backup), **kwargs)
+    def wrapped(settle: float, grace: float, keep_backup: bool, keep_files: bool, idle_ms: int, **kwargs: Any) -> Any:
+        return command(pace=Pace(idle_ms, settle, grace, keep_backup, keep_files), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

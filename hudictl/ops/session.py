@@ -1,16 +1,18 @@
 """The tools of an operation, and the only way in which it changes a table: hold, look again, record."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from hudictl.engine.base import Engine
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.formats.instants import RESTORE, ROLLBACK
+from hudictl.storage.keeping import Keeping
+from hudictl.table.kept import UNDO_OPERATION, keeping, new_room, read_room
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
-from hudictl.table.operations import Operation, recorded_all
+from hudictl.table.operations import Operation, begun_plan, read_operation, recorded_all
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
@@ -32,6 +34,8 @@ class Kind(Enum):
     DISCARD_ROLLBACKS = "discard rollbacks"
     SERVICE_REMOVE = "remove table service"
     LOCK_BREAK = "lock break"
+    UNDO = UNDO_OPERATION
+    UNDO_DROP = "undo drop"
 
 
 _PENDING = {Kind.RESTORE: RESTORE, Kind.ROLLBACK: ROLLBACK}
@@ -181,6 +185,23 @@ def changing_all(
             raise type(error)(error.message, hint=left, **error.fields) from error
         except KeyboardInterrupt:
             raise Interrupted("interrupted", hint=_left(session.table, kind, times[0], _AGAIN)) from None
+
+
+def keeping_files(session: Session, kind: Kind, times: Sequence[str], targets: Sequence[str]) -> Session:
+    """The session, with a table that keeps what is deleted and replaced, for ``undo``, if the operation was begun so.
+    Before its first change. Raises Unreadable, StorageFailed."""
+    table, time = session.table, times[0]
+    room = read_room(table, time)
+    operation = read_operation(table.storage, time)
+    begins = operation is not None and len(operation.attempts) == 1
+    if room is None and begins and begun_plan(operation).options.keep_files:
+        room = new_room(table, times, kind.value, targets)
+    return session if room is None else replace(session, table=keeping(table, room))
+
+
+def keeps_files(session: Session) -> bool:
+    """Whether what is deleted is kept."""
+    return isinstance(session.table.storage, Keeping)
 
 
 def _left(table: Table, kind: Kind, time: str, hint: str) -> str:

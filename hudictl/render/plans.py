@@ -63,6 +63,7 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     none = "no orphans" if plan.hashing else "nothing to delete"
     print_table(out, rows, list(OrphanRow.__dataclass_fields__), none, "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
+    lines += _keeping_lines(keeps=plan.options.keep_files and bool(plan.orphans))
     lines += _metadata_lines(plan.metadata_table)
     if plan.orphans and plan.metadata_table.mode is Mode.KEEP:
         lines.append("The metadata table is kept: it lists none of these files.")
@@ -159,6 +160,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
         lost = first_few(undo.files_lost, rest=" and {:,} more")
         lines.append(f"LOST (accepted): {count_of(len(undo.files_lost), 'file')} required by {plan.target}: {lost}.")
     lines += [
+        *_keeping_lines(keeps=plan.options.keep_files),
         *_partition_lines(undo),
         *_kept_lines(undo),
         *_block_lines(undo),
@@ -173,11 +175,18 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     return lines
 
 
+def _keeping_lines(*, keeps: bool) -> list[str]:
+    if not keeps:
+        return []
+    where = "The files to delete are moved into .hoodie/.hudictl/undo: they take space until `hudictl undo drop`."
+    return [f"{where} An object store copies each of them."]
+
+
 def rollback_lines(plan: RollbackPlan) -> list[str]:
     """The facts that the row of the instant does not show."""
     undo = plan.undo
     lines = [f"The pending rollback {plan.resumes} is continued."] if plan.resumes else []
-    lines += [_deleted_line(undo), *_partition_lines(undo)]
+    lines += [_deleted_line(undo), *_keeping_lines(keeps=plan.options.keep_files), *_partition_lines(undo)]
     where = "" if plan.partitions_listed is None else " there"
     if plan.partitions_listed is not None:
         lines.append(f"Listed partitions: {plan.partitions_listed:,}, those in the records of {plan.target}.")

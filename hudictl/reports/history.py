@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import HudictlError, Refused
 from hudictl.formats.instants import RESTORE, ROLLBACK
+from hudictl.table.kept import UNDO_OPERATION
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -61,6 +62,10 @@ def find_operation(table: Table, instant: str) -> Operation:
 
 def _outcome(operation: Operation, operations: Sequence[Operation], completed: Mapping[str, bool]) -> str:
     """``completed``: whether the restores and rollbacks on the timeline are, by instant."""
+    undone = (entry for entry in operations if entry.operation == UNDO_OPERATION and entry.target == operation.instant)
+    for undo in undone:
+        if undo.last.exit_code == 0:
+            return f"undone by {undo.instant}"
     if completed.get(operation.instant, operation.last.exit_code == 0):
         return "completed"
     if operation.instant in completed:

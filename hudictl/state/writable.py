@@ -1,9 +1,11 @@
 """Guards on the kind of table."""
 
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import PROPERTIES
+from hudictl.phrases import command_of
 from hudictl.storage import ODD
+from hudictl.table.kept import begun_undo
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
@@ -15,9 +17,9 @@ _LANCE, _LANCE_FROM = "LANCE", 9
 TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
 
 
-def writable_table(table: Table, locking: Locking) -> None:
+def writable_table(table: Table, locking: Locking, undo: str | None = None) -> None:
     """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
-    of the lock."""
+    of the lock; Refused: an undo has begun, and not that of ``undo``."""
     if table.version not in WRITABLE_VERSIONS:
         versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
         raise Unsupported(
@@ -37,6 +39,13 @@ def writable_table(table: Table, locking: Locking) -> None:
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
     supported_lock(table, locking)
     table.storage.require_writable()
+    begun = begun_undo(table)
+    if begun not in (None, undo):
+        raise Refused(
+            f"the undo of {begun} has begun, and not ended",
+            hint=f"`{command_of('undo', begun)}` finishes it",
+            undo=begun,
+        )
 
 
 def known_timeline(table: Table, timeline: Timeline) -> None:

@@ -125,6 +125,17 @@ class Storage(Protocol):
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with its content; an absent one is no error."""
 
+    def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
+        """Moves files, each to its target, with their modification times where the store can; an absent one is no
+        error. The outcomes have the paths that they were at: a file with an error is still there.
+
+        Args:
+            over: a file that is at the target is replaced; else it stays, and the source is deleted.
+        """
+
+    def copy_file(self, source: str, target: str) -> None:
+        """Copies a small file; one that is at the target already stays. Raises FileNotFoundError."""
+
 
 @runtime_checkable
 class Folders(Protocol):

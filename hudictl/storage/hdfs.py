@@ -240,6 +240,43 @@ class HdfsStorage(Storage):
                 raise failure
             return False
 
+    def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
+        outcomes: list[DeleteOutcome] = []
+        failure: str | None = None
+        for source, target in moves:
+            reason = failure
+            if failure is None:
+                try:
+                    reason = self._move_file(self._path(source), self._path(target), over=over)
+                except RemoteError as error:
+                    reason = None if _is_absent(error) else str(error)
+                except NoAnswer as error:
+                    reason = failure = str(error)
+            outcomes.append(DeleteOutcome(source, reason))
+        return outcomes
+
+    def _move_file(self, old: str, new: str, *, over: bool) -> str | None:
+        """Moves a file; returns why it is still there. Raises RemoteError, NoAnswer."""
+        self._made(posixpath.dirname(new))
+        if not over and self._found(new) is not None:
+            self.client.ask("DELETE", "DELETE", old, recursive="false")
+        elif not self._renamed(old, new, "OVERWRITE" if over else "NONE") and self._found(old) is not None:
+            return "HDFS does not move it"
+        return None
+
+    def copy_file(self, source: str, target: str) -> None:
+        with _errors("copy", source):
+            found = self._found(self._path(source))
+            if found is None:
+                raise FileNotFoundError(source)
+            # It gets the time before its name: a rerun takes it for complete.
+            temporary = self._temporary(self.read(source), found)
+            times = {"modificationtime": found["modificationTime"], "accesstime": -1}
+            self.client.ask("PUT", "SETTIMES", temporary, **times)
+            self._made(posixpath.dirname(self._path(target)))
+            if not self._renamed(temporary, self._path(target), "NONE"):
+                self._drop(temporary)
+
     def delete_folder(self, folder: str) -> None:
         with _errors("delete", folder), suppress(FileNotFoundError):
             self.client.ask("DELETE", "DELETE", self._path(folder), recursive="true")

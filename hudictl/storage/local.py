@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _LAST_MS = 253_402_128_000_000
 """Epoch milliseconds of the last days of 9999, in all zones."""
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _DEEPEST = 100
 """Folders in folders that are deleted: each takes a descriptor."""
 
@@ -175,6 +176,45 @@ class LocalStorage(Storage):
             except FileNotFoundError:
                 return False
             return True
+
+    def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
+        _log.debug("move %d files", len(moves))
+        outcomes: list[DeleteOutcome] = []
+        for (folder, to), group in groupby(moves, lambda move: (_folder_of(move[0]), _folder_of(move[1]))):
+            outcomes += self._move_in(folder, to, [*group], over=over)
+        return outcomes
+
+    def _move_in(
+        self, folder: str, to: str, moves: Sequence[tuple[str, str]], *, over: bool
+    ) -> Sequence[DeleteOutcome]:
+        errors: dict[str, str] = {}
+        try:
+            with self._folder(folder) as source, _closed(_enter(self.root, self._from_base(to), make=True)) as target:
+                for path, new in moves:
+                    try:
+                        (_move_over if over else _link)(_name_of(path), source, _name_of(new), target)
+                    except OSError as error:
+                        errors[path] = error.strerror or str(error)
+                _sync(target)
+                if over:
+                    _sync(source)
+                # Not before the new names are on the disk: the file system may keep the end of one change alone.
+                outcomes = [] if over else [self._delete(path, source) for path, _ in moves if path not in errors]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            return [DeleteOutcome(path, error.strerror or str(error)) for path, _ in moves]
+        return [*outcomes, *(DeleteOutcome(path, reason) for path, reason in errors.items())]
+
+    def copy_file(self, source: str, target: str) -> None:
+        _log.debug("copy %s to %s", source, target)
+        with _errors("copy", source), self._place(source) as (folder, name):
+            if _lstat(name, folder) is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+            with self._place(target, make=True) as (other, new):
+                # Files are never changed in place, only replaced: the old one stays what it is.
+                _link(name, folder, new, other)
+                _sync(other)
 
     @contextmanager
     def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
@@ -380,6 +420,14 @@ def _known_time(epoch_ms: int) -> int:
     return min(max(epoch_ms, 0), _LAST_MS)
 
 
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _sidecar(name: str) -> str:
     return f".{name}.crc"
 
@@ -390,6 +438,33 @@ def _unlink(name: str, folder: int) -> None:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         pass
+
+
+def _link(name: str, folder: int, new: str, to: int) -> None:
+    """Gives a file a second name, with its sidecar, unless there is a file of this name. An absent one is no error.
+
+    Where the system links only one's own files, or none, it is renamed.
+    """
+    for old, target in ((_sidecar(name), _sidecar(new)), (name, new)):
+        try:
+            os.link(old, target, src_dir_fd=folder, dst_dir_fd=to, follow_symlinks=False)
+        except (FileNotFoundError, FileExistsError):
+            continue
+        except OSError as error:
+            found = _lstat(old, folder)
+            if error.errno not in _NO_LINKS or found is None or stat.S_ISDIR(found.st_mode):
+                raise
+            if _lstat(target, to) is None:
+                os.rename(old, target, src_dir_fd=folder, dst_dir_fd=to)
+
+
+def _move_over(name: str, folder: int, new: str, to: int) -> None:
+    """Moves a file over another one, with its sidecar; an absent one is no error."""
+    if _lstat(name, folder) is not None:
+        _unlink(_sidecar(new), to)
+        os.replace(name, new, src_dir_fd=folder, dst_dir_fd=to)
+    with suppress(FileNotFoundError):
+        os.replace(_sidecar(name), _sidecar(new), src_dir_fd=folder, dst_dir_fd=to)
 
 
 def _sync(folder: int) -> None:

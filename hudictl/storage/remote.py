@@ -26,6 +26,7 @@ AT_ONCE = 16
 AS_VERSIONS = "{} keeps deleted objects as versions, and their space. They can be copied from there."
 FOR_DAYS = "{} keeps deleted objects for {:g} days (soft delete), and their space. They can be restored until then."
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,32 @@ class RemoteStorage(Storage):
                 for name, reason in self._delete(part[start : start + BATCH]).items():
                     raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
 
+    def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
+        _log.debug("move %d files", len(moves))
+        with ThreadPoolExecutor(min(AT_ONCE, len(moves) or 1)) as pool:
+            reasons = list(pool.map(_reason_of(lambda move: self._copy(*move, over=over)), moves))
+        copied = [source for (source, _), reason in zip(moves, reasons, strict=True) if reason is None]
+        left = [(source, reason) for (source, _), reason in zip(moves, reasons, strict=True) if reason is not None]
+        return [*self.delete(copied), *(DeleteOutcome(source, reason) for source, reason in left)]
+
+    def copy_file(self, source: str, target: str) -> None:
+        _log.debug("copy %s to %s", source, target)
+        with errors("copy", source):
+            self._copy(source, target, over=False)
+
+    def _copy(self, source: str, target: str, *, over: bool) -> None:
+        """Copies an object in the store itself. Raises FileNotFoundError, StorageFailed; what the driver raises."""
+        found = self.stat(source)
+        if found is None:
+            raise FileNotFoundError(source)
+        if not over and self.stat(target) is not None:
+            return
+        self.filesystem.cp_file(self._path(source), self._path(target))
+        copied = self.stat(target)
+        if copied is None or copied.size != found.size:
+            size = "no file" if copied is None else f"{copied.size:,} bytes"
+            raise StorageFailed(f"the copy of {source} has {size}, not {found.size:,}", path=source)
+
     def _objects_below(self, folder: str) -> Sequence[str]:
         """All objects in a folder, and those that represent it: Hadoop's, and those of older and Amazon's connectors.
         Not through the drivers' recursive ``rm``, for which the folder's name is a pattern."""
@@ -289,10 +316,10 @@ def _folders_above(name: str) -> Iterator[str]:
         yield name
 
 
-def _reason_of(function: Callable[[str], object]) -> Callable[[str], str | None]:
-    def call(name: str) -> str | None:
+def _reason_of(function: Callable[[_Item], object]) -> Callable[[_Item], str | None]:
+    def call(item: _Item) -> str | None:
         try:
-            function(name)
+            function(item)
         except FileNotFoundError:
             return None
         except Exception as error:  # each driver has exceptions of its own; the outcome is the path's

@@ -80,6 +80,7 @@ def looks(copy: Copy) -> list[Command]:
             ("lock", "show"),
             ("check", "--assume-defaults", *_SCAN),
             *(("why", service, "--assume-defaults") for service in ("archive", "clean", "compaction")),
+            ("undo", "list"),
             ("history",),
             ("history", "show", done),
             ("doctor", "--no-spark"),
@@ -103,6 +104,8 @@ def changes(copy: Copy) -> list[Command]:
             ("heartbeat", "delete", failed, "--yes"),
             ("marker", "delete", failed, "--yes"),
             ("orphans", "delete", *_CHANGE),
+            ("undo", done, *_CHANGE),
+            ("undo", "drop", "--older-than", "1d", "--yes"),
             ("metadata", "drop", "--idle", "0s", "--yes"),
             ("lock", "break", "--yes"),
         )

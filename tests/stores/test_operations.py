@@ -82,3 +82,23 @@ def test_numbers_of_buckets_by_partition(server: Server, tell: Tell, tmp_path: P
         assert tell("restore", "--to-instant", commits[-2], *common, "--idle", "0s").code == 0
     check_alike(server, base, prefix, tmp_path / "copy")
     assert not [name for name in server.names(prefix) if "bucket_index" in name]
+
+
+@pytest.mark.short("azure-v6")
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_an_undo(server: Server, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """All objects are as before, with other times: a store gives them."""
+    base, prefix, uri = both(server, tmp_path, version, name)
+    target = sorted(support.facts(version, name)["rows"])[0]
+    common = ("-t", uri, "--yes", "--engine", "local", "--idle", "0s", *server.arguments)
+    said = tell("restore", "--to-instant", target, "--keep-files", "--delete-later-savepoints", *common, "-o", "json")
+    assert (said.code, said.err) == (0, "")
+    assert server.names(prefix) != files(base)
+    said = tell("undo", said.json["result"]["undo"], *common)
+    assert (said.code, said.err) == (0, "")
+    copy = server.download(prefix, tmp_path / "copy")
+    own = ".hoodie/.hudictl/"
+    assert {path for path in bare(server.names(prefix)) if not path.startswith(own)} == bare(files(base))
+    for path in bare(files(base)):
+        assert (base / path).read_bytes() == (copy / path).read_bytes()
+    assert not [path for path in server.names(prefix) if path.startswith(f"{own}undo/")]

@@ -18,6 +18,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
+from hudictl.cli.pace import keep_files_option
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -50,6 +51,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, given: ListOption
 
 @orphans.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=PATH)
+@keep_files_option
 @idle_option
 @orphan_keeping_options
 @table_options
@@ -59,6 +61,7 @@ def delete(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
+    keep_files: bool,
     idle_ms: int,
     keeping: Keeping,
     paths: tuple[str, ...],
@@ -76,14 +79,14 @@ def delete(
     """
     from hudictl.ops.clean_up.orphans import OrphanOptions
 
-    options = OrphanOptions(idle_ms, **asdict(keeping), paths=paths)
+    options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keep_files, paths=paths)
     run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
 def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
     from hudictl.ops.clean_up.orphans import delete_orphans, plan_orphan_deletion
-    from hudictl.phrases import count_of
+    from hudictl.phrases import count_of, gone, undo_text
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
     from hudictl.state.metadata.undo import Mode
@@ -103,7 +106,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         counted = f"{result.files_deleted:,} of " if plan.orphans else ""
         changed = plan.orphans and result.metadata_table in (Mode.FORWARD.value, Mode.DELETE.value)
         became = f"; metadata table: {result.metadata_table}" if changed else ""
-        return f"deleted {counted}{said(plan)}{left(plan)}{became}"
+        return f"deleted {counted}{said(plan)}{left(plan)}{became}{undo_text(result.undo)}"
 
     return Change(
         name=name,
@@ -111,7 +114,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         nothing=lambda plan: f"no orphans to delete: nothing to do{left(plan)}" if plan.nothing_to_do else None,
         show=print_orphan_plan,
         shown_first=True,
-        question=lambda plan: Question(f"Delete {said(plan)}? Deleted files cannot be recovered."),
+        question=lambda plan: Question(f"Delete {said(plan)}? {gone(kept=options.keep_files)}"),
         execute=delete_orphans,
         done=done,
     )

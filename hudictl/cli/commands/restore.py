@@ -24,7 +24,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
-from hudictl.phrases import first_few
+from hudictl.phrases import first_few, gone
 
 if TYPE_CHECKING:
     from hudictl.ops.restore.execute import RestoreResult
@@ -168,11 +168,11 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
 
 def _question(plan: "RestorePlan") -> Question:
     verb = f"Finish the restore {plan.resumes} to" if plan.resumes else "Restore to"
-    return Question(f"{verb} {plan.target}? Deleted files cannot be recovered.", typed=plan.target)
+    return Question(f"{verb} {plan.target}? {gone(kept=plan.options.keep_files)}", typed=plan.target)
 
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
-    from hudictl.phrases import count_of
+    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -180,7 +180,7 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "
         f"removed {count_of(len(result.instants), 'instant')} and {count_of(result.files_deleted, 'file')} "
         f"({size(result.bytes_deleted)}); readers saw {plan.target} after {result.readers_back_ms:,} ms"
-        f"{metadata_text(result)}"
+        f"{metadata_text(result)}{undo_text(result.undo)}"
     )
 
 

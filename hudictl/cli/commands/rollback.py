@@ -24,7 +24,7 @@ from hudictl.cli.show import PLANNED, outcome_of, show_rows
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
-from hudictl.phrases import first_few
+from hudictl.phrases import first_few, gone
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
@@ -112,7 +112,7 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
         show=print_rollback_plan,
         shown_first=True,
         question=lambda plan: Question(
-            f"{rollback_verb(plan)} {target}? Deleted files cannot be recovered.", typed=target
+            f"{rollback_verb(plan)} {target}? {gone(kept=options.keep_files)}", typed=target
         ),
         execute=execute_rollback,
         done=lambda _plan, result: rolled_back_line(result),
@@ -185,7 +185,8 @@ def run_rollbacks(
                 show(outcomes, notes)
         if not change.plan:
             times = first_few([time for time, _ in targets], rest=" and {:,} more")
-            confirm(table_line(opened.table), f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
+            kept = all(options.keep_files for _, options in targets)
+            confirm(table_line(opened.table), f"Roll back {times}? {gone(kept=kept)}", yes=change.yes)
             outcomes = roll_back_all(opened, targets, act)
     show(outcomes, [*notes, *(PLANNED if change.plan else ())])
     _all_well(outcomes)
@@ -217,7 +218,7 @@ def _all_well(outcomes: "Sequence[RollbackOutcome]") -> None:
 
 def rolled_back_line(result: "RollbackResult") -> str:
     """The result of a rollback."""
-    from hudictl.phrases import count_of
+    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -225,5 +226,5 @@ def rolled_back_line(result: "RollbackResult") -> str:
     return (
         f"{done} in {result.duration_ms / 1000:.1f} s (rollback {result.rollback}): "
         f"deleted {count_of(result.files_deleted, 'file')} ({size(result.bytes_deleted)}); "
-        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}"
+        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}{undo_text(result.undo)}"
     )

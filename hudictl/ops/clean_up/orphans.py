@@ -15,7 +15,7 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata.keep import forget_ended, left_by, unchanged
 from hudictl.ops.metadata.unlist import listed, plan_unlisting, unlist
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, keeps_files
 from hudictl.ops.undo.execute import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.ops.undo.plan import KEEP, asked_to_delete
@@ -56,6 +56,7 @@ class OrphanOptions:
     idle_ms: int = DEFAULT_IDLE_MS
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
+    keep_files: bool = False
     paths: tuple[str, ...] = ()
 
 
@@ -144,6 +145,7 @@ class OrphanResult:
     bytes_deleted: int
     files_left: tuple[str, ...]
     metadata_table: str
+    undo: str | None = None
 
 
 def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan:
@@ -250,7 +252,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         "",
         plan.summary,
         look=lambda held: _look_again(session, plan, held),
-        work=lambda run: _delete(session, plan, run),
+        work=lambda run: _delete(keeping_files(session, Kind.ORPHANS_DELETE, [run.time], [""]), plan, run),
     )
 
 
@@ -272,6 +274,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
+    undo = time if keeps_files(session) else None
     if plan.unfinished:
         session.monitor.step("finish earlier deletions")
         run.held.check()
@@ -283,7 +286,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         remove_hashing_metadata(table, left_over)
         remove_bucket_configs(table, left_over)
     if not plan.orphans:
-        return OrphanResult(0, 0, (), plan.metadata_table.fate)
+        return OrphanResult(0, 0, (), plan.metadata_table.fate, undo)
     if plan.metadata_table.mode is Mode.FORWARD:
         session.monitor.step("take the files out of the metadata table")
         left = _with_slices(table, plan, _owned_by_now(session, plan) | _written_since(session, plan))
@@ -325,6 +328,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         bytes_deleted=sum(file.size or 0 for file in files),
         files_left=tuple(sorted(left)),
         metadata_table=plan.metadata_table.fate,
+        undo=undo,
     )
 
 

@@ -29,7 +29,7 @@ from hudictl.ops.restore.plan import RestorePlan, encode_plan
 from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Kind, Monitor, Session, changing
+from hudictl.ops.session import Kind, Monitor, Session, changing, keeping_files, keeps_files
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
@@ -45,6 +45,7 @@ from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import restores_to
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
+from hudictl.table.kept import drop_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped
 from hudictl.table.properties import recover_properties
@@ -91,6 +92,7 @@ class RestoreResult:
     ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
     ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
     ``catalog``: what a Hive or Glue catalog lists wrongly now. The others are those of ``Afterwards``.
+    ``undo``: what ``hudictl undo`` takes, if the deleted files are kept.
     """
 
     restore: str
@@ -109,6 +111,7 @@ class RestoreResult:
     head: Moment | None = None
     checkpoint: StreamerCheckpoint | None = None
     consumers: Consumers | None = None
+    undo: str | None = None
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -152,6 +155,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
 
 def _restore(run: RestoreRun) -> RestoreResult:
     started = time.monotonic()
+    run = replace(run, session=keeping_files(run.session, Kind.RESTORE, [run.time], [run.plan.target]))
     run = _begin(run)
     inflight = time.monotonic()
 
@@ -227,6 +231,7 @@ def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: i
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
         **vars(after),
+        undo=run.time if keeps_files(run.session) else None,
     )
 
 
@@ -256,6 +261,7 @@ def _begin(run: RestoreRun) -> RestoreRun:
         # No restore is better than one that blocks all writers and has changed nothing.
         with suppress(StorageFailed):
             delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.RESTORE))
+            drop_room(run.table, run.time)
         raise
 
 

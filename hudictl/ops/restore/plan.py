@@ -27,6 +27,7 @@ class RestoreOptions:
     - ``grace_s``: the wait for running queries between un-publishing and deleting.
     - ``discard_rollbacks``: discard pending rollbacks of kept instants, if they have changed nothing.
     - ``keep_backup``: keep the removed instants' timeline files in ``.hoodie/.rollback_backup``.
+    - ``keep_files``: keep what is deleted or replaced, for ``hudictl undo``.
     - ``metadata``: "keep" of the metadata table what can be kept, or "delete" it.
     - ``require_index``: partitions of the metadata table that must be kept; "all" for all indexes.
     - ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
@@ -46,6 +47,7 @@ class RestoreOptions:
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
+    keep_files: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
     accept_lost_instants: bool = False

@@ -35,6 +35,7 @@ from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.overwritten import undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.writable import writable_table
+from hudictl.table.kept import refuse_keeping_late
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import begun_plan, read_operation
@@ -60,6 +61,8 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     signs = read_signs(table)
     ways = scopes(session, signs, target, options or RestoreOptions())
     first = next(ways)
+    begun = first.pending.instant.time if first.pending is not None and is_own(table, first.pending) else None
+    refuse_keeping_late(table, begun, asked=first.options.keep_files)
 
     session.engine.start()
     known = read_known(table, session.engine)

@@ -18,7 +18,7 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
-from hudictl.phrases import quoted
+from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles
 from hudictl.state.metadata.record import read_kept
@@ -27,6 +27,7 @@ from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.sweep import other_table
+from hudictl.table.kept import read_room
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import delete_dropped
@@ -87,6 +88,12 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     signs = read_signs(table)
     known_timeline(table, signs.timeline)
     restore = _only(session, signs)
+    if read_room(table, restore.instant.time) is not None:
+        raise Refused(
+            f"{restore.instant} keeps its files: an undo takes it back, wherever it has stopped",
+            hint=f"run `{command_of('undo', restore.instant.time)}`",
+            restore=restore.instant.time,
+        )
     _check_signs(session, signs, idle_ms)
     instants = restore.instants.union(later_writes(table, restore))
     copies = _copies(session, signs, restore, instants)

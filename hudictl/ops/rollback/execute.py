@@ -36,7 +36,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
 from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
-from hudictl.ops.session import Kind, Session, changing_all
+from hudictl.ops.session import Kind, Session, changing_all, keeping_files, keeps_files
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import afterwards
 from hudictl.ops.undo.backup import back_up_instants
@@ -48,6 +48,7 @@ from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.writers.activity import last_sign_ms, may_be_writing
 from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
+from hudictl.table.kept import drop_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes
 from hudictl.table.properties import recover_properties
@@ -135,6 +136,8 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
 
 def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     started = time.monotonic()
+    targets = [one.plan.target for one in run.each]
+    run = replace(run, session=keeping_files(run.session, Kind.ROLLBACK, run.times, targets))
     table = run.table
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
     for one in run.each:
@@ -176,7 +179,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) for one in run.each))
     verify_timeline(run)
     return [
-        _ended(table, one, removal, outcome, elapsed_ms(started))
+        _ended(run, one, removal, outcome, elapsed_ms(started))
         for one, removal, outcome in zip(run.each, undone.removals, metadata, strict=True)
     ]
 
@@ -196,7 +199,7 @@ def _delete_dropped(run: RollbackRun) -> None:
         delete_dropped(run.table, one.time)
 
 
-def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, duration_ms: int) -> RollbackResult:
+def _ended(run: RollbackRun, one: One, removal: Removal, metadata: MetadataOutcome, duration_ms: int) -> RollbackResult:
     """What one rollback has done. Raises Findings: a required index is lost."""
     plan = one.plan
     result = RollbackResult(
@@ -211,8 +214,9 @@ def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, 
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
         **vars(afterwards(table, plan.resumes, plan.undo, plan.checkpoint)),
+        undo=run.times[0] if keeps_files(run.session) else None,
     )
-    nothing_required_lost(table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
+    nothing_required_lost(run.table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
     return result
 
 
@@ -252,17 +256,23 @@ def _begin(run: RollbackRun) -> RollbackRun:
             instants.wait_until(table, requested[-1])
         signs = _settle(run)
     except (Exception, KeyboardInterrupt):
-        # No rollback is better than one that is armed and has changed nothing.
-        with suppress(StorageFailed):
-            timeline = load_timeline(table)
-            for rollback_time in requested:
-                delete_instant(table, timeline.find(rollback_time, fmt.ROLLBACK))
+        _withdraw(run, requested)
         raise
     run.monitor.step("begin the rollback")
     run.held.check()
     for one in waiting:
         create_instant_file(table, one.time, fmt.ROLLBACK, State.INFLIGHT)
     return replace(run, signs=signs)
+
+
+def _withdraw(run: RollbackRun, requested: Sequence[str]) -> None:
+    """No rollback is better than one that is armed and has changed nothing."""
+    with suppress(StorageFailed):
+        timeline = load_timeline(run.table)
+        for rollback_time in requested:
+            delete_instant(run.table, timeline.find(rollback_time, fmt.ROLLBACK))
+        if len(requested) == len(run.each):
+            drop_room(run.table, run.times[0])
 
 
 def _signs(run: RollbackRun, clock: StorageClock | None = None) -> Signs:

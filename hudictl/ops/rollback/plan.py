@@ -29,6 +29,7 @@ class RollbackOptions:
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
+    keep_files: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
     accept_lost_instants: bool = False

@@ -64,7 +64,8 @@ class RollbackRun:
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
     "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
-    ``catalog``: what a Hive or Glue catalog lists wrongly now. The others are those of ``Afterwards``."""
+    ``catalog``: what a Hive or Glue catalog lists wrongly now. ``undo``: as in ``RestoreResult``; of rollbacks that ran
+    together, all of them. The others are those of ``Afterwards``."""
 
     rollback: str
     target: str
@@ -80,3 +81,4 @@ class RollbackResult:
     head: Moment | None = None
     checkpoint: StreamerCheckpoint | None = None
     consumers: Consumers | None = None
+    undo: str | None = None

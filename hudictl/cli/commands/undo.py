@@ -1,0 +1,142 @@
+"""``hudictl undo``."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import instants_in
+from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    duration_ms,
+    engine_options,
+    idle_option,
+    table_options,
+)
+from hudictl.cli.tree import CommandWithMore
+from hudictl.cli.writers_options import change_options
+from hudictl.errors import UsageError
+from hudictl.formats.layouts import UNDO
+
+if TYPE_CHECKING:
+    from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
+    from hudictl.ops.put_back.execute import UndoResult
+    from hudictl.ops.put_back.planning import UndoPlan
+    from hudictl.render.text import Console
+
+
+@click.group(cls=CommandWithMore)
+@click.argument("instant", shell_complete=instants_in(UNDO))
+@idle_option
+@table_options
+@engine_options
+@change_options
+def undo(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
+) -> None:
+    """Undo the restore, rollback or deletion INSTANT, which was done with --keep-files. Stop all writers first.
+
+    Data files, timeline, metadata table and savepoints are then as they were before it, byte for byte. On file systems
+    they also have their modification times. This is possible until the table is changed again (exit code 13), also if
+    the operation has not ended. The same command again finishes an undo that was interrupted.
+    """
+    run_change(undo_change(instant, idle_ms), common, change, engine_options)
+
+
+@undo.command("list")
+@list_options()
+def list_(common: TableOptions, given: ListOptions) -> None:
+    """List the operations that kept their files, newest first: the space, and whether they can still be undone."""
+    from hudictl.reports.undo_list import UndoRow, undo_rows
+
+    table = common.open()
+    rows = given.ordered(list(undo_rows(table)))
+    show_list(common, given, "undo list", table, rows, UndoRow, "nothing is kept", by_time=True)
+
+
+@undo.command()
+@click.argument("instants", nargs=-1, metavar="[INSTANT]...", shell_complete=instants_in(UNDO))
+@click.option("--older-than", metavar="DURATION", help="Drop all that is older than this (12h, 14d).")
+@table_options
+@change_options
+def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...], older_than: str | None) -> None:
+    """Delete what the operations INSTANT have kept: they cannot be undone then. Or all that is old, for cron."""
+    if bool(instants) == (older_than is not None):
+        raise UsageError("give either INSTANT, or --older-than DURATION")
+    run_change(_drop_change(instants, _age_ms(older_than)), common, change)
+
+
+def _age_ms(text: str | None) -> int | None:
+    if text is None:
+        return None
+    days = text.endswith("d") and text[:-1].isdigit()
+    return duration_ms(f"{int(text[:-1]) * 24}h" if days else text, "--older-than")
+
+
+def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
+    """The undo of an operation."""
+    from hudictl.ops.put_back.execute import execute_undo
+    from hudictl.ops.put_back.planning import plan_undo
+    from hudictl.phrases import count_of
+    from hudictl.render.locks import lock_line
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import size
+
+    def what(plan: "UndoPlan") -> str:
+        of = ", ".join(filter(None, plan.targets))
+        to = {"restore": " to ", "rollback": " of "}.get(plan.of, " ")
+        return f"the {plan.of} {plan.undoes}{f'{to}{of}' if of else ''}"
+
+    def show(out: "Console", plan: "UndoPlan") -> None:
+        lines = [f"Undo {what(plan)}, begun at {plan.begun_at}", ""]
+        if plan.instants:
+            lines.append(f"Instants that readers see again: {', '.join(plan.instants)}.")
+        lines.append(f"Data files that come back: {plan.files:,} ({size(plan.bytes)}).")
+        if plan.files_removed:
+            lines.append(f"Data files that it created, and that go: {len(plan.files_removed):,}.")
+        if plan.metadata_table:
+            lines.append("The metadata table is put back as it was.")
+        print_lines(out, [*lines, f"{lock_line(plan.lock)} All writers and table services must be stopped.", ""])
+
+    return Change(
+        name="undo",
+        plan=lambda session: plan_undo(session, instant, idle_ms),
+        nothing=lambda _plan: None,
+        show=show,
+        shown_first=True,
+        question=lambda plan: Question(f"Undo {what(plan)}?", typed=plan.undoes),
+        execute=lambda session, plan: execute_undo(session, plan, idle_ms),
+        done=lambda plan, result: (
+            f"undid {what(plan)}: {count_of(len(result.instants), 'instant')} and {count_of(result.files, 'file')} "
+            f"({size(result.bytes)}) are back"
+        ),
+    )
+
+
+def _drop_change(instants: tuple[str, ...], older_than_ms: int | None) -> "Change[UndoDrop, UndoDropped]":
+    from hudictl.ops.put_back.drop import execute_drop, plan_drop
+    from hudictl.phrases import count_of
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import size
+
+    def said(plan: "UndoDrop") -> str:
+        files, total = (sum(getattr(entry, name) for entry in plan.dropped) for name in ("files", "bytes"))
+        times = ", ".join(f"{entry.operation} {entry.undo}" for entry in plan.dropped)
+        return f"what was kept of {times}: {count_of(files, 'file')}, {size(total)}"
+
+    def stays(plan: "UndoDrop") -> str:
+        return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
+
+    return Change(
+        name="undo drop",
+        plan=lambda session: plan_drop(session, instants, older_than_ms),
+        nothing=lambda plan: None if plan.dropped else f"nothing is older: nothing to do{stays(plan)}",
+        needs_engine=False,
+        show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
+        question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),
+        execute=execute_drop,
+        done=lambda plan, _result: f"dropped {said(plan)}{stays(plan)}",
+    )

@@ -1,0 +1,1 @@
+"""Undoing a restore, a rollback or a deletion that has kept its files."""

@@ -1,0 +1,121 @@
+"""Dropping what operations have kept: then they cannot be undone."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from typing import ClassVar
+
+from hudictl.errors import Conflict, Refused
+from hudictl.formats.instants import RESTORE, ROLLBACK
+from hudictl.ops.guards import liveness
+from hudictl.ops.put_back.planning import required_room
+from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.phrases import command_of
+from hudictl.state.facts import Signs, read_signs
+from hudictl.state.writable import writable_table
+from hudictl.table.kept import begun_undo, contents_of, drop_room, read_room, room_times
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold
+from hudictl.table.timeline.active import instant_now
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What is kept of one operation."""
+
+    undo: str
+    operation: str
+    begun_at: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class UndoDrop:
+    """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, and whose
+    files stay."""
+
+    shown: ClassVar = ("operation", "dropped", "pending", "lock")
+    operation: ClassVar = Kind.UNDO_DROP.value
+
+    dropped: tuple[Dropped, ...]
+    pending: tuple[str, ...]
+    lock: LockConfig
+
+
+@dataclass(frozen=True)
+class UndoDropped:
+    """What was dropped."""
+
+    dropped: tuple[Dropped, ...]
+
+
+def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None) -> UndoDrop:
+    """Plans to drop what some operations have kept, or all that began before an age.
+
+    Raises:
+        Refused: nothing is kept of one, or it is pending.
+        Conflict, Unsupported, Unreadable, StorageFailed.
+    """
+    table = session.table
+    begun = begun_undo(table)
+    writable_table(table, session.locking, begun)
+    signs = read_signs(table)
+    liveness.no_lock_in_use(table, signs, session.locking)
+    found: list[Dropped] = []
+    pending: list[str] = []
+    for time in times or [*room_times(table)]:
+        room = required_room(table, time) if times else read_room(table, time)
+        if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
+            continue
+        # One of which the undo has begun, and cannot end, must have a way out: it is finished instead.
+        if time != begun and any(_is_pending(signs, own) for own in room.times):
+            pending.append(time)
+            continue
+        kept = contents_of(table, room).kept
+        sizes = [status.size for status in kept.values()]
+        found.append(Dropped(time, room.operation, room.begun_at, len(sizes), sum(sizes)))
+    if times and pending:
+        raise Refused(
+            f"the operation {pending[0]} is pending: what it keeps is still needed",
+            hint=f"`hudictl resume` finishes it; `{command_of('undo', pending[0])}` takes it back",
+            undo=pending[0],
+        )
+    return UndoDrop(tuple(found), tuple(pending), session.lock)
+
+
+def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
+    """Deletes what the plan names. Raises Conflict: it has changed since planning; StorageFailed, Interrupted."""
+
+    def work(run: Begun[None]) -> UndoDropped:
+        for entry in plan.dropped:
+            session.monitor.step(f"drop what was kept of {entry.undo}")
+            run.held.check()
+            drop_room(session.table, entry.undo)
+        return UndoDropped(plan.dropped)
+
+    return changing(
+        session,
+        Kind.UNDO_DROP,
+        ", ".join(entry.undo for entry in plan.dropped),
+        {"dropped": [asdict(entry) for entry in plan.dropped]},
+        look=lambda held: _look_again(session, plan, held),
+        work=work,
+    )
+
+
+def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
+    if plan_drop(session, [entry.undo for entry in plan.dropped], None).dropped != plan.dropped:
+        raise Conflict("what is kept has changed since planning", hint="run the command again")
+    return Begun(held, instant_now(session.table), None)
+
+
+def _is_pending(signs: Signs, time: str) -> bool:
+    own = signs.timeline.find(time, RESTORE, ROLLBACK)
+    return own is not None and own.pending
+
+
+def _age_ms(begun_at: str, signs: Signs) -> int:
+    begun = datetime.fromisoformat(begun_at)
+    begun = begun if begun.tzinfo else begun.replace(tzinfo=timezone.utc)
+    return signs.now_ms - int(begun.timestamp() * 1000)

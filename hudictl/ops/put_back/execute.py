@@ -1,0 +1,217 @@
+"""Executing an undo, in this order: no writer begins, no reader sees a half, and every step can be done again.
+
+A restore is made pending first: it keeps writers out. Then all comes back that readers do not see yet: data files,
+markers, and the metadata table while it is out of use. Then the instants, oldest first; then the properties, by which
+readers use the metadata table; and last the operation's own instant goes.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from hudictl import workers
+from hudictl.engine.base import values
+from hudictl.errors import Conflict, Incomplete
+from hudictl.formats.instants import RESTORE, ROLLBACK, State
+from hudictl.formats.layouts import META, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
+from hudictl.ops.put_back.planning import (
+    UndoPlan,
+    check,
+    completed_again,
+    data_of,
+    nothing_in_the_way,
+    pending_again,
+    required_room,
+)
+from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.undo.execute import remove_traces
+from hudictl.phrases import command_of, count_of, first_few
+from hudictl.state.as_left import changes_metadata_table, on_timeline
+from hudictl.state.facts import read_signs
+from hudictl.storage import DeleteOutcome, Folders, delete_all
+from hudictl.storage.keeping import kept_path
+from hudictl.table.kept import (
+    Contents,
+    Room,
+    begin_undo,
+    contents_of,
+    drop_room,
+    keeping,
+    of_metadata_table,
+    state_of,
+    timeline_path,
+)
+from hudictl.table.locks.hold import Hold
+from hudictl.table.metadata.aside import keeping_none
+from hudictl.table.metadata.place import lists_partitions
+from hudictl.table.properties import update_properties
+from hudictl.table.timeline.active import delete_instant_files, instant_now, load_timeline
+
+_PROPERTIES = (PROPERTIES, PROPERTIES_BACKUP)
+
+
+@dataclass(frozen=True)
+class UndoResult:
+    """What an undo has put back: see ``UndoPlan``."""
+
+    undone: str
+    instants: tuple[str, ...]
+    files: int
+    bytes: int
+    files_removed: int
+
+
+def execute_undo(session: Session, plan: UndoPlan, idle_ms: int) -> UndoResult:
+    """Puts all back as it was before the operation; the same command again does the rest.
+
+    Raises:
+        Refused, Conflict: the table has changed since the operation, or since planning.
+        Incomplete: not all is as it was; what is kept stays.
+        Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
+    """
+    return changing(
+        session,
+        Kind.UNDO,
+        plan.undoes,
+        plan.summary,
+        look=lambda held: _look_again(session, plan, idle_ms, held),
+        work=lambda run: _put_back(session, plan, idle_ms, run),
+    )
+
+
+def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> Begun[Contents]:
+    table = session.table
+    room = required_room(table, plan.undoes)
+    contents = contents_of(table, room)
+    if room != plan.room or contents.kept.keys() != plan.contents.kept.keys():
+        raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
+    check(session, read_signs(table), room, contents, idle_ms)
+    nothing_in_the_way(session, data_of(contents.kept))
+    return Begun(held, instant_now(table), contents)
+
+
+def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Contents]) -> UndoResult:
+    table, room, contents = session.table, plan.room, run.found
+
+    def enter(step: str) -> None:
+        session.monitor.step(step)
+        run.held.check()
+        check(session, read_signs(table), room, contents, idle_ms)
+
+    begin_undo(table, room)
+    _make_pending(session, room)
+
+    enter("put files back")
+    hidden = [path for path in contents.kept if not _is_shown(session, path)]
+    if plan.metadata_table and lists_partitions(table):
+        # What it keeps of the properties is what they were before the operation, or are now.
+        update_properties(keeping(table, room).storage, dict.fromkeys(PARTITION_KEYS, ""))
+        contents = contents_of(table, room)
+    delete_all(table.storage, sorted(path for path in contents.made if not _is_shown(session, path)))
+    _move(session, room, [path for path in hidden if path.startswith(f"{META}/")])
+    _move_data(session, room, contents)
+
+    enter("publish instants again")
+    own = [timeline_path(table, time) for time in room.times]
+    made = sorted(path for path in contents.made if on_timeline(table, path) and not path.startswith(tuple(own)))
+    rollbacks = [path for path in made if f".{ROLLBACK}" in path]
+    delete_all(table.storage, rollbacks)
+    completed = [timeline_path(table, file.name) for file in completed_again(table, contents)]
+    for path in (*pending_again(table, contents), *completed):
+        _move(session, room, [path])
+    delete_all(table.storage, [path for path in made if path not in rollbacks])
+
+    enter("put the properties back")
+    _move(session, room, [path for path in _PROPERTIES if path in contents.kept])
+    delete_all(table.storage, [path for path in _PROPERTIES if path in contents.made])
+    _remove_own(session, room)
+    _forget(session, room)
+    _verify(session, room, contents)
+    drop_room(table, plan.undoes)
+    return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
+
+
+def _make_pending(session: Session, room: Room) -> None:
+    """A pending restore keeps writers out. A rollback cannot: a writer would execute it again."""
+    table = session.table
+    timeline = load_timeline(table)
+    for time in room.times:
+        restore = timeline.find(time, RESTORE)
+        file = restore.file(State.COMPLETED) if restore is not None else None
+        if file is not None:
+            delete_instant_files(table, [file])
+
+
+def _remove_own(session: Session, room: Room) -> None:
+    """Removes the operation from the timeline; of one that another program had begun, what was added to it."""
+    table, before = session.table, {seen.path for seen in room.before}
+    timeline = load_timeline(table)
+    for time in room.times:
+        own = timeline.find(time, RESTORE, ROLLBACK)
+        files = reversed(own.files if own is not None else ())
+        delete_instant_files(table, [file for file in files if timeline_path(table, file.name) not in before])
+
+
+def _is_shown(session: Session, path: str) -> bool:
+    """Whether readers and writers see something else as soon as the file is there or not."""
+    return path in _PROPERTIES or on_timeline(session.table, path)
+
+
+def _move(session: Session, room: Room, paths: Iterable[str]) -> None:
+    """Moves files back, each over what is there. Raises StorageFailed."""
+    moves = [(kept_path(room.folder, path), path) for path in paths]
+    _refuse_failed(session.table.storage.move_files(moves, over=True), room)
+
+
+def _move_data(session: Session, room: Room, contents: Contents) -> None:
+    """Moves data files back, on the engine. Raises Incomplete, StorageFailed, EngineFailed."""
+    storage = session.table.storage
+    paths = sorted(path for path in contents.kept if not path.startswith(f"{META}/"))
+    size = storage.delete_batch
+    batches = [paths[start : start + size] for start in range(0, len(paths), size)]
+    move = partial(workers.move_back, storage, room.folder)
+    counter = session.monitor.counter(len(batches))
+    for outcomes in values(session.engine.map("put files back", move, batches, counter), "put files back"):
+        _refuse_failed(outcomes, room)
+
+
+def _refuse_failed(outcomes: Sequence[DeleteOutcome], room: Room) -> None:
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    if failed:
+        raise Incomplete(
+            f"{count_of(len(failed), 'file')} could not be put back, for example {failed[0].path}: {failed[0].error}",
+            hint=f"fix the cause, then run `{command_of('undo', room.times[0])}` again",
+            failed=[outcome.path for outcome in failed],
+        )
+
+
+def _forget(session: Session, room: Room) -> None:
+    """Deletes what the operation has left in hudictl's own folder, and its heartbeats."""
+    table = session.table
+    remove_traces(table, set(room.times))
+    for time in room.times:
+        aside = keeping_none(time)
+        names = (f"{aside.folder}.json", aside.files, aside.dropped_files, f"{OWN}/restore-{time}")
+        delete_all(table.storage, names)
+
+
+def _verify(session: Session, room: Room, contents: Contents) -> None:
+    """Raises Incomplete: something is not as it was before the operation."""
+    table = session.table
+    keeps_times = isinstance(table.storage, Folders)
+    before, now = (
+        {(seen.path, seen.size, seen.modified_ms if keeps_times else 0) for seen in found}
+        for found in (room.before, state_of(table))
+    )
+    wrong = sorted({path for path, _, _ in before ^ now})
+    if not changes_metadata_table(contents):
+        wrong = [path for path in wrong if not of_metadata_table(path)]
+    compare: Callable[[tuple[str, dict[str, int]]], workers.Compared] = partial(workers.compare_sizes, table.storage)
+    compared = values(session.engine.map("verify", compare, [*data_of(contents.kept).items()]), "verify")
+    wrong += [path for found in compared for path in (*found.absent, *found.other)]
+    if wrong:
+        raise Incomplete(
+            f"{count_of(len(wrong), 'file')} are not as before the {room.operation}: {first_few(wrong)}",
+            hint="`hudictl check` shows whether the table is whole; what is left of the kept files stays",
+            files=wrong,
+        )

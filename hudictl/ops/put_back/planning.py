@@ -1,0 +1,197 @@
+"""The plan of an undo: what comes back, and whether the table is still as the operation has left it."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from hudictl import workers
+from hudictl.engine.base import values
+from hudictl.errors import Refused
+from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file, time_in_name
+from hudictl.formats.layouts import META
+from hudictl.ops.guards import liveness
+from hudictl.ops.session import Kind, Session
+from hudictl.phrases import count_of
+from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timeline
+from hudictl.state.facts import Signs, read_signs
+from hudictl.state.writable import known_timeline, writable_table
+from hudictl.storage import FileStatus
+from hudictl.table.kept import (
+    Contents,
+    Room,
+    begun_undo,
+    contents_of,
+    read_room,
+    timeline_path,
+)
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+
+_SIDECAR = ".crc"
+"""The end of a name that no data file has: a sidecar alone does not stand for its file."""
+
+
+@dataclass(frozen=True)
+class UndoPlan:
+    """An undo of the operation ``undoes``; the names in ``shown`` are those in JSON.
+
+    ``of`` is what the operation was, ``targets`` of which instants. ``instants`` are those that readers see again,
+    oldest first. ``files`` and ``bytes`` are of the data files that come back; ``files_removed`` were created by the
+    operation, as its rollback blocks.
+    """
+
+    shown: ClassVar = (
+        *("operation", "undoes", "of", "targets", "begun_at", "instants", "files", "bytes", "files_removed"),
+        *("metadata_table", "lock"),
+    )
+    operation: ClassVar = Kind.UNDO.value
+
+    room: Room
+    contents: Contents
+    instants: tuple[str, ...]
+    files: int
+    bytes: int
+    files_removed: tuple[str, ...]
+    lock: LockConfig
+
+    @property
+    def undoes(self) -> str:
+        return self.room.times[0]
+
+    @property
+    def of(self) -> str:
+        return self.room.operation
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return self.room.targets
+
+    @property
+    def begun_at(self) -> str:
+        return self.room.begun_at
+
+    @property
+    def metadata_table(self) -> bool:
+        """Whether files of the metadata table come back."""
+        return changes_metadata_table(self.contents)
+
+    @property
+    def summary(self) -> dict[str, object]:
+        """The plan for the operation's record."""
+        return {"instants": list(self.instants), "files": self.files, "bytes": self.bytes}
+
+
+def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
+    """Plans the undo of an operation, or the rest of one that has begun. Changes nothing; every guard has passed.
+
+    Raises:
+        Refused: nothing is kept of the operation, or the table was changed since.
+        Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
+    """
+    table = session.table
+    writable_table(table, session.locking, time)
+    room = required_room(table, time)
+    contents = contents_of(table, room)
+    check(session, read_signs(table), room, contents, idle_ms)
+    data = data_of(contents.kept)
+    nothing_in_the_way(session, data)
+    # Without contents it is the rest of an undo.
+    if begun_undo(table) is None and (contents.kept or contents.made):
+        _nothing_lost(table, room, sum(not name.endswith(_SIDECAR) for names in data.values() for name in names))
+    return UndoPlan(
+        room=room,
+        contents=contents,
+        instants=tuple(file.time for file in completed_again(table, contents)),
+        files=sum(map(len, data.values())),
+        bytes=sum(size for names in data.values() for size in names.values()),
+        files_removed=tuple(sorted(path for path in contents.made if not path.startswith(f"{META}/"))),
+        lock=session.lock,
+    )
+
+
+def required_room(table: Table, time: str) -> Room:
+    """The room of an operation. Raises Refused: there is none; Unreadable."""
+    room = read_room(table, time)
+    if room is None:
+        raise Refused(
+            f"nothing is kept of an operation {time}",
+            hint="`hudictl undo list` shows what can be undone: what was done with --keep-files",
+            undo=time,
+        )
+    return room
+
+
+def check(session: Session, signs: Signs, room: Room, contents: Contents, idle_ms: int) -> None:
+    """Raises Refused: the timeline or the metadata table is not as the operation has left it; Conflict: a writer may be
+    at work, or a lock is held; Unsupported, Unreadable, StorageFailed."""
+    table = session.table
+    known_timeline(table, signs.timeline)
+    liveness.no_lock_in_use(table, signs, session.locking)
+    touched = {time_in_name(path.rpartition("/")[2]) for path in (*contents.kept, *contents.made)}
+    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, None, touched)
+    is_as_left(table, signs.timeline, room, contents)
+
+
+def data_of(kept: Mapping[str, FileStatus]) -> dict[str, dict[str, int]]:
+    """The data files that come back: by partition, the names with their sizes in bytes."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for path, status in kept.items():
+        if not path.startswith(f"{META}/"):
+            partition, _, name = path.rpartition("/")
+            found[partition][name] = status.size
+    return dict(found)
+
+
+def nothing_in_the_way(session: Session, data: Mapping[str, Mapping[str, int]]) -> None:
+    """Raises Refused: a file with the name of one that comes back, and another size, has been written since; or its
+    folder is behind a link. StorageFailed, EngineFailed."""
+    compare = partial(workers.compare_sizes, session.table.storage)
+    found = values(session.engine.map("look for files in the way", compare, [*data.items()]), "look for files")
+    wrong = [path for compared in found for path in compared.other]
+    if wrong:
+        raise Refused(
+            f"{count_of(len(wrong), 'file')} cannot come back, for example {wrong[0]}: there is another file of this "
+            "name, or its folder is behind a link",
+            hint="move it out of the table, then run the command again",
+            files=wrong,
+        )
+
+
+def completed_again(table: Table, contents: Contents) -> list[InstantFile]:
+    """The completed files of writes that come back, in the order in which they were completed."""
+    files = [file for path in contents.kept if (file := _instant_file(table, path)) is not None]
+    done = [file for file in files if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS]
+    modified = {path.rpartition("/")[2]: status.modified_ms for path, status in contents.kept.items()}
+    return sorted(done, key=lambda file: (file.completion_time or "", modified[file.name], file.time))
+
+
+def pending_again(table: Table, contents: Contents) -> list[str]:
+    """The paths of all other files of the timeline that come back, each instant's in the order of its states: a reader
+    that finds an inflight file looks for its plan."""
+    done = {timeline_path(table, file.name) for file in completed_again(table, contents)}
+    rest = [path for path in contents.kept if on_timeline(table, path) and path not in done]
+    files = {path: _instant_file(table, path) for path in rest}
+    return sorted(
+        rest, key=lambda path: (file.time, file.state) if (file := files[path]) is not None else ("", State.REQUESTED)
+    )
+
+
+def _instant_file(table: Table, path: str) -> InstantFile | None:
+    return parse_instant_file(path.rpartition("/")[2], table.layout.version) if on_timeline(table, path) else None
+
+
+def _nothing_lost(table: Table, room: Room, files: int) -> None:
+    """Raises Refused: the room has fewer files than the operation has deleted."""
+    deleted = 0
+    for time in room.times:
+        operation = read_operation(table.storage, time)
+        report = operation.last.report if operation is not None else None
+        deleted += int((report or {}).get("files_deleted", 0))
+    if files < deleted:
+        raise Refused(
+            f"{room.folder} has {files:,} of {count_of(deleted, 'file')} that were deleted: not all can come back",
+            hint="bring the others back into this folder, or free its space by `hudictl undo drop`",
+        )

@@ -1,0 +1,52 @@
+"""``undo list``: the operations of which the deleted files are kept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hudictl.errors import HudictlError, Refused
+from hudictl.state.as_left import is_as_left
+from hudictl.state.facts import read_signs
+from hudictl.table.kept import begun_undo, contents_of, read_room, room_times
+from hudictl.table.table import Table
+
+
+@dataclass(frozen=True)
+class UndoRow:
+    """An operation that has kept its files; ``undo`` is its instant. ``files`` and ``bytes`` are all that is kept, with
+    timeline and metadata table. ``possible``: whether an undo would begin now, if no writer is at work; ``warning``:
+    why not. ``problem``: its record cannot be read."""
+
+    undo: str
+    operation: str | None
+    targets: str | None
+    begun_utc: str | None
+    files: int | None
+    bytes: int | None
+    possible: bool | None
+    warning: str | None = None
+    problem: str | None = None
+
+
+def undo_rows(table: Table) -> Iterator[UndoRow]:
+    """All of them, newest first. Raises Unreadable, StorageFailed."""
+    times = sorted(room_times(table), reverse=True)
+    signs = read_signs(table) if times else None
+    begun = begun_undo(table)
+    for time in times:
+        try:
+            room = read_room(table, time)
+            if room is None or signs is None:
+                yield UndoRow(time, None, None, None, None, None, None, None, "its record is missing")
+                continue
+            contents = contents_of(table, room)
+            sizes = [status.size for status in contents.kept.values()]
+            warning = "its undo has begun: finish it" if time == begun else None
+            possible = True
+            try:
+                is_as_left(table, signs.timeline, room, contents)
+            except Refused as error:
+                possible, warning = False, error.message
+            targets = ", ".join(filter(None, room.targets)) or None
+            yield UndoRow(time, room.operation, targets, room.begun_at, len(sizes), sum(sizes), possible, warning)
+        except HudictlError as error:
+            yield UndoRow(time, None, None, None, None, None, None, None, error.message)

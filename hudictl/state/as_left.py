@@ -1,0 +1,69 @@
+"""Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from hudictl.errors import Refused, Unreadable
+from hudictl.formats import properties
+from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
+from hudictl.formats.limits import PROPERTIES_BYTES
+from hudictl.phrases import first_few
+from hudictl.storage import Storage, read_whole
+from hudictl.storage.keeping import kept_path
+from hudictl.table.kept import Contents, Room, metadata_files, of_metadata_table, timeline_path
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline
+
+
+def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents) -> None:
+    """Raises Refused: timeline, metadata table or properties are not as the operation has left them; Unreadable,
+    StorageFailed."""
+    now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
+    before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
+    _same(room, contents, before, now, "the timeline")
+    if changes_metadata_table(contents):
+        before = {seen.path: seen.size for seen in room.before if of_metadata_table(seen.path)}
+        now = {seen.path: seen.size for seen in metadata_files(table)}
+        _same(room, contents, before, now, "the metadata table")
+    if PROPERTIES in contents.kept:
+        old, new = (_own_properties(table.storage, path) for path in (kept_path(room.folder, PROPERTIES), PROPERTIES))
+        changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+        if changed:
+            _refuse_changed(room, changed, "has changed", PROPERTIES)
+
+
+def _own_properties(storage: Storage, path: str) -> dict[str, str]:
+    """Properties without those that an operation changes. Raises Unreadable."""
+    try:
+        found = properties.decode(read_whole(storage, path, PROPERTIES_BYTES))
+    except (FileNotFoundError, ValueError) as error:
+        raise Unreadable(f"{path} cannot be read: {error}", file=path) from error
+    return {key: value for key, value in found.items() if key not in PARTITION_KEYS}
+
+
+def _same(room: Room, contents: Contents, before: Mapping[str, int], now: Mapping[str, int], what: str) -> None:
+    """Raises Refused: there are other files than the operation has left, or fewer, or changed ones."""
+    come = sorted(now.keys() - before.keys() - contents.made)
+    gone = sorted(before.keys() - now.keys() - contents.kept.keys())
+    changed = sorted(path for path in before.keys() & now.keys() - contents.kept.keys() if before[path] != now[path])
+    for paths, verb in ((come, "has come"), (gone, "is gone"), (changed, "has changed")):
+        if paths:
+            _refuse_changed(room, [path.rpartition("/")[2] for path in paths], verb, what)
+
+
+def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
+    raise Refused(
+        f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
+        hint="an undo would make these changes wrong; `hudictl undo drop` frees the space of what was kept",
+        changes=list(names),
+    )
+
+
+def on_timeline(table: Table, path: str) -> bool:
+    """Whether a file is on the timeline, which may be in the folder of the properties."""
+    return path.rpartition("/")[0] == table.layout.timeline and path not in (PROPERTIES, PROPERTIES_BACKUP)
+
+
+def changes_metadata_table(contents: Contents) -> bool:
+    """Whether files of the metadata table come back, or go."""
+    return any(map(of_metadata_table, (*contents.kept, *contents.made)))

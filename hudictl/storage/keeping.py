@@ -1,0 +1,178 @@
+"""A storage that keeps what it deletes or replaces, in a room of its own: so that all of it can be put back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from hudictl.storage.base import DeleteOutcome, FileStatus, Storage, delete_all, entries_of
+
+_Value = TypeVar("_Value")
+_KEPT = "kept"
+"""Below a room: the files as they were, each under its own path."""
+_MADE = "made"
+"""Below a room: an empty file for each file that was created, under its path."""
+
+
+@dataclass(frozen=True)
+class Keeping(Storage):
+    """A storage of a table, or of a folder ``inner`` in it. What is below ``own`` is not kept: the room is there.
+
+    A file that is deleted is moved into the room, if it was there at the beginning; before one is replaced, it is
+    copied. A file that is created is noted before. So the state of the beginning can be found after any crash. Folders
+    are not moved: their files would lose their paths. Nothing is appended: a file is kept whole, or not at all.
+    """
+
+    base: Storage
+    room: str
+    own: str
+    inner: str = ""
+
+    @property
+    def uri(self) -> str:
+        return self._now.uri
+
+    @property
+    def _now(self) -> Storage:
+        return self.base.below(self.inner) if self.inner else self.base
+
+    def below(self, folder: str) -> Storage:
+        return replace(self, inner=self._path(folder))
+
+    def above(self) -> Storage | None:
+        return replace(self, inner=self.inner.rpartition("/")[0]) if self.inner else self.base.above()
+
+    def require_writable(self) -> None:
+        self.base.require_writable()
+
+    def behind_link(self, folder: str) -> bool:
+        return self.base.behind_link(self._path(folder))
+
+    def absolute(self, path: str) -> str:
+        return self.base.absolute(self._path(path))
+
+    def list(self, folder: str) -> list[FileStatus]:
+        return self.base.list(self._path(folder))
+
+    def stat(self, path: str) -> FileStatus | None:
+        return self.base.stat(self._path(path))
+
+    def has_folder(self, folder: str) -> bool:
+        return self.base.has_folder(self._path(folder))
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        return self.base.read(self._path(path), start, length)
+
+    def keeps_deleted(self) -> str | None:
+        return self.base.keeps_deleted()
+
+    def touch(self, path: str) -> None:
+        self.base.touch(self._path(path))
+
+    def sync(self, folder: str) -> None:
+        self.base.sync(self._path(folder))
+
+    def create(self, path: str, body: bytes) -> None:
+        path = self._path(path)
+        noted = self._is_kept(path) and self.base.stat(path) is None and self._note(path)
+        try:
+            self.base.create(path, body)
+        except FileExistsError:
+            if noted:
+                # Another process has made it meanwhile.
+                self.base.delete([made_path(self.room, path)])
+            raise
+
+    def replace(self, path: str, body: bytes) -> None:
+        path = self._path(path)
+        if self._is_kept(path) and self.base.stat(made_path(self.room, path)) is None:
+            try:
+                self.base.copy_file(path, kept_path(self.room, path))
+            except FileNotFoundError:
+                self._note(path)
+        self.base.replace(path, body)
+
+    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        names = {self._path(path): path for path in paths}
+        own = [path for path in names if not self._is_kept(path)]
+        moves = [(path, kept_path(self.room, path)) for path in names if self._is_kept(path)]
+        outcomes = (*(self.base.delete(own) if own else ()), *self.base.move_files(moves))
+        return [DeleteOutcome(names[entry.path], entry.error) for entry in outcomes]
+
+    def delete_folder(self, folder: str) -> None:
+        path = self._path(folder)
+        if self._is_kept(path) and not self.base.behind_link(path):
+            delete_all(self, [f"{folder}/{name}" for name, _ in files_below(self.base, path)])
+        self.base.delete_folder(path)
+
+    def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
+        raise NotImplementedError("what is kept is put back by the storage itself")
+
+    def copy_file(self, source: str, target: str) -> None:
+        raise NotImplementedError("only a storage itself copies")
+
+    def _note(self, path: str) -> bool:
+        """Notes a file before it is created; False if one that was there before is kept already."""
+        if self.base.stat(kept_path(self.room, path)) is not None:
+            return False
+        with suppress(FileExistsError):
+            self.base.create(made_path(self.room, path), b"")
+        return True
+
+    def _is_kept(self, path: str) -> bool:
+        return not f"{path}/".startswith(f"{self.own}/")
+
+    def _path(self, path: str) -> str:
+        return "/".join(filter(None, (self.inner, path)))
+
+
+def kept_path(room: str, path: str) -> str:
+    """Where a room has the file of a path."""
+    return f"{room}/{_KEPT}/{path}"
+
+
+def made_path(room: str, path: str) -> str:
+    """Where a room notes that the file of a path was created."""
+    return f"{room}/{_MADE}/{path}"
+
+
+def kept_files(storage: Storage, room: str) -> dict[str, FileStatus]:
+    """The files that a room has, by the paths that they were at, without their sidecars, which go with them. Raises
+    StorageFailed."""
+    made = made_files(storage, room)
+    found = without_sidecars(dict(files_below(storage, f"{room}/{_KEPT}")))
+    return {path: status for path, status in found.items() if path not in made}
+
+
+def made_files(storage: Storage, room: str) -> frozenset[str]:
+    """The paths of the files that were created, and may be there or not. Raises StorageFailed."""
+    return frozenset(path for path, _ in files_below(storage, f"{room}/{_MADE}"))
+
+
+def drop_contents(storage: Storage, room: str) -> None:
+    """Deletes all that a room has: first what is kept, so that the rest does not pass for all. Raises StorageFailed."""
+    storage.delete_folder(f"{room}/{_KEPT}")
+    storage.delete_folder(f"{room}/{_MADE}")
+
+
+def without_sidecars(found: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Files by their paths, without the sidecars that Hadoop's local file system keeps beside them."""
+
+    def of(path: str) -> str | None:
+        folder, slash, name = path.rpartition("/")
+        return f"{folder}{slash}{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else None
+
+    return {path: value for path, value in found.items() if of(path) not in found}
+
+
+def files_below(storage: Storage, folder: str) -> Iterator[tuple[str, FileStatus]]:
+    """All files below a folder, by their paths from there; none if it does not exist. Raises StorageFailed."""
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        for entry in entries_of(storage, f"{folder}/{path}".rstrip("/")):
+            below = f"{path}/{entry.name}".lstrip("/")
+            if entry.is_dir:
+                waiting.append(below)
+            else:
+                yield below, entry

@@ -1,0 +1,110 @@
+"""An undo of a restore or rollback that kept its files: Hudi reads what it read before, and goes on from there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.table.kept import room_times
+from hudictl.table.open import open_table
+from tests import support
+from tests.interop import product
+from tests.interop.check_support import findings
+from tests.interop.judge import Judge
+from tests.interop.make_overlaps import BY_HAND, CLUSTER, COMPACT, MOR, ONE_VERSION, rows
+from tests.interop.overlaps_support import upsert_all
+
+pytestmark = pytest.mark.hudi
+
+Judges = Callable[[str], Judge]
+KINDS = {"cow": BY_HAND, "mor": MOR}
+ARCHIVE = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
+
+
+def _files(base: Path) -> dict[str, tuple[bytes, int]]:
+    """All files but hudictl's own, with content and modification time."""
+    found = {path.relative_to(base).as_posix(): path for path in base.rglob("*") if path.is_file()}
+    return {
+        name: (path.read_bytes(), path.stat().st_mtime_ns)
+        for name, path in found.items()
+        if not name.startswith(".hoodie/.hudictl")
+    }
+
+
+def _undo(base: Path) -> None:
+    time = max(room_times(open_table(str(base))))
+    assert product.command(base, "undo", time, idle="0s") == 0
+    assert [*room_times(open_table(str(base)))] == []
+
+
+def _history(hudi: Judge, base: Path, kind: str) -> str:
+    """Two writes, an instant to go back to, then an overwrite, a clustering or compaction, a deletion. Returns it."""
+    options = KINDS[kind]
+    hudi.create(base, rows("abc", 1), options)
+    target = hudi.upsert(base, rows("abc", 2), options=options)
+    hudi.upsert(base, rows("ab", 3), options=options)
+    hudi.upsert(base, rows("c", 4)[:3], "insert_overwrite", options)
+    if kind == "cow":
+        hudi.cluster(base, "scheduleAndExecute", {**options, **CLUSTER})
+    else:
+        hudi.compact(base, "scheduleAndExecute", {**options, **COMPACT})
+    hudi.delete(base, [row[0] for row in rows("a", 1)[:2]], options=options)
+    return target
+
+
+def _goes_on(hudi: Judge, base: Path, kind: str) -> None:
+    """Upserts of all keys, a deletion, cleaning, compaction, archiving: no key comes twice, none is lost."""
+    options = KINDS[kind]
+    upsert_all(hudi, base)
+    count = hudi.both_rows(base)["count"]
+    hudi.delete(base, [hudi.read(base)[0][0]], options=options)
+    hudi.clean(base, {**ONE_VERSION, **options})
+    if kind == "mor":
+        hudi.compact(base, "scheduleAndExecute", {**options, **COMPACT})
+    for ts in (121, 122, 123):
+        changed = [[row[0], ts, *row[2:]] for row in hudi.read(base, columns=("id", "ts", "val", "p"))[:2]]
+        hudi.upsert(base, changed, options={**options, **ARCHIVE})
+    assert hudi.both_rows(base)["count"] == count - 1
+    assert not findings(base)
+
+
+@pytest.mark.short("restore-cow-v6", "restore-mor-v6", "restore-mor-v8", "restore-cow-v9", "restore-mor-v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("what", ["restore", "rollback"])
+def test_all_is_as_before(judge: Judges, tmp_path: Path, version: str, kind: str, what: str) -> None:
+    hudi, base = judge(version), tmp_path / "table"
+    target = _history(hudi, base, kind)
+    seen, files = hudi.both_rows(base), _files(base)
+    filtered = hudi.read(base)
+    if what == "restore":
+        assert product.command(base, "restore", f"--to-instant={target}", "--keep-files", idle="0s") == 0
+    else:
+        last = max(entry[0] for entry in hudi.timeline(base))
+        assert product.command(base, "rollback", last, "--keep-files", idle="0s") == 0
+    # What is kept is nothing to Hudi.
+    assert hudi.both_rows(base) != seen
+    _undo(base)
+    assert _files(base) == files
+    assert hudi.both_rows(base) == seen
+    assert hudi.read(base) == filtered
+    _goes_on(hudi, base, kind)
+
+
+@pytest.mark.short("cow-v6", "mor-v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_is_nothing_to_hudi(judge: Judges, tmp_path: Path, version: str, kind: str) -> None:
+    hudi, base = judge(version), tmp_path / "table"
+    target = _history(hudi, base, kind)
+    assert product.command(base, "restore", f"--to-instant={target}", "--keep-files", idle="0s") == 0
+    (time,) = room_times(open_table(str(base)))
+    room = base / ".hoodie/.hudictl/undo" / time
+    kept = {path: path.read_bytes() for path in room.rglob("*") if path.is_file()}
+    assert hudi.both_rows(base)["count"] == len(rows("abc", 1))
+    _goes_on(hudi, base, kind)
+    # Neither cleaning nor archiving has seen it; and after a write there is no way back.
+    assert {path: path.read_bytes() for path in room.rglob("*") if path.is_file()} == kept
+    assert product.command(base, "undo", time, idle="0s") == 13
+    assert product.command(base, "undo", "drop", time) == 0
+    assert not room.exists()
