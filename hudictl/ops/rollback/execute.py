@@ -213,7 +213,7 @@ def _ended(run: RollbackRun, one: One, removal: Removal, metadata: MetadataOutco
         duration_ms=duration_ms,
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
-        **vars(afterwards(table, plan.resumes, plan.undo, plan.checkpoint)),
+        **vars(afterwards(run.table, plan.resumes, plan.undo, plan.checkpoint)),
         undo=run.times[0] if keeps_files(run.session) else None,
     )
     nothing_required_lost(run.table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
