@@ -229,8 +229,8 @@ def yesterday() -> dt.datetime:
     return midnight - dt.timedelta(days=1)
 
 
-def generate(base: str, plan: TablePlan) -> None:
-    """Writes the table into a new folder, without a savepoint."""
+def generate(base: str, plan: TablePlan, body: bytes | None = None) -> None:
+    """Writes the table into a new folder, without a savepoint; ``body`` is that of all data files."""
     hoodie = os.path.join(base, ".hoodie")
     os.makedirs(hoodie)
     for folder in (".aux/.bootstrap/.partitions", ".aux/.bootstrap/.fileids", ".schema", ".temp", "archived"):
@@ -243,7 +243,7 @@ def generate(base: str, plan: TablePlan) -> None:
         name=NAME,
     )
     write(os.path.join(hoodie, "hoodie.properties"), properties.encode(), created)
-    body = parquet_body()
+    body = parquet_body() if body is None else body
     for partition, name in enumerate(plan.partition_names):
         folder = os.path.join(base, name)
         os.makedirs(folder)

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "hudictl"
 FLOORS = (
     {"errors", "phrases", "secrets", "trust"},
     {"formats", "storage", "engine"},
-    {"workers", "index_workers"},
+    {"workers", "index_workers", "copy_workers"},
     {"record_workers"},
     {"table"},
     {"state"},
@@ -55,6 +55,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"metadata"},
         {"restore", "rollback", "put_back"},
         {"savepoint", "clean_up"},
+        {"copy"},
         {"saved_plan", "waiting"},
     ),
 }

@@ -10,6 +10,8 @@ from typing import Any
 from hudictl.cli.commands.config import ProfileRow
 from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.clean_up.service import ServiceRemoval
+from hudictl.ops.copy.execute import CopyResult
+from hudictl.ops.copy.plan import CopyPlan
 from hudictl.ops.metadata.drop import DropPlan, DropResult
 from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
 from hudictl.ops.put_back.execute import UndoResult
@@ -104,6 +106,7 @@ class Document:
 _NO_SAVEPOINT = "savepoint delete 20261121030414313 --yes"
 _NO_INSTANT = ".hoodie/timeline/20261121030627840.*"
 _KEEPING = "restore 20261121030414313 --keep-files --yes"
+_COPY = "--as-of 20261121030412254 --to /tmp/hudictl-no-such-folder"
 _DATA_FILE = "384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_2-1607-3438_20261121030410998.parquet"
 _PAST = ".hoodie/timeline/20261121030623731*"
 _FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_20261121030415374.parquet"
@@ -174,6 +177,8 @@ DOCUMENTS = (
     Document("undo list", ROWS, UndoRow, before=_KEEPING),
     Document("undo drop", RESULT, UndoDrop, PLANNED, "LAST --plan", before=_KEEPING),
     Document("undo drop", RESULT, UndoDropped, DONE, "LAST --yes", before=_KEEPING),
+    Document("copy", RESULT, CopyPlan, f"{PLANNED}, or nothing to do", f"{_COPY} --plan"),
+    Document("copy", RESULT, CopyResult, DONE, None),
     Document("failed-writes list", ROWS, PendingWrite, table=FAILED),
     Document("failed-writes clean", ROWS, RollbackOutcome, line="--yes", table=FAILED),
     Document("heartbeat list", ROWS, HeartbeatRow, table=FAILED),

@@ -28,6 +28,7 @@ EXAMPLES = {
     "compaction show": (f"compaction show {_COMPACTED}",),
     "config list": ("config list",),
     "demo": ("demo --engine local",),
+    "copy": ("copy --as-of 20261121030412254 --to /lake/trips_then --plan",),
     "doctor": ("doctor --no-spark", "doctor --engine local -o json"),
     "failed-writes clean": ("failed-writes clean --plan", "failed-writes clean --yes"),
     "failed-writes list": ("failed-writes list",),

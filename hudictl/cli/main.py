@@ -72,6 +72,7 @@ _NAMES = (
         "resume",
         "undo",
         "wait",
+        "copy",
         "failed-writes",
         "heartbeat",
         "marker",

@@ -87,13 +87,15 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Where work on data files runs. ``hidden``: the keys of ``conf`` whose values no list of processes may show."""
+    """Where work on data files runs. ``hidden``: the keys of ``conf`` whose values no list of processes may show.
+    ``beside``: another store that the work is on."""
 
     name: str
     master: str | None
     conf: dict[str, str] = field(repr=False)
     shared_filesystem: bool
     hidden: frozenset[str] = frozenset()
+    beside: "Storage | None" = None
 
     def open(self, *tables: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
@@ -106,7 +108,8 @@ class EngineOptions:
         from hudictl.engine.open import open_engine
         from hudictl.workers import beginnings
 
-        on_this_host = any(storage.uri.startswith("file:") for storage, _ in files) and not self.shared_filesystem
+        storages = [*(storage for storage, _ in files), *([self.beside] if self.beside else [])]
+        on_this_host = any(storage.uri.startswith("file:") for storage in storages) and not self.shared_filesystem
         look = functools.partial(beginnings, files)
         return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host, hidden=self.hidden)
 

@@ -36,6 +36,7 @@ class Kind(Enum):
     LOCK_BREAK = "lock break"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"
+    COPY = "copy"
 
 
 _PENDING = {Kind.RESTORE: RESTORE, Kind.ROLLBACK: ROLLBACK}

@@ -20,6 +20,20 @@ TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
 def writable_table(table: Table, locking: Locking, undo: str | None = None) -> None:
     """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
     of the lock; Refused: an undo has begun, and not that of ``undo``."""
+    known_table(table)
+    supported_lock(table, locking)
+    table.storage.require_writable()
+    begun = begun_undo(table)
+    if begun not in (None, undo):
+        raise Refused(
+            f"the undo of {begun} has begun, and not ended",
+            hint=f"`{command_of('undo', begun)}` finishes it",
+            undo=begun,
+        )
+
+
+def known_table(table: Table) -> None:
+    """Raises Unsupported: a version, layout or feature of which hudictl does not know all files."""
     if table.version not in WRITABLE_VERSIONS:
         versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
         raise Unsupported(
@@ -37,15 +51,6 @@ def writable_table(table: Table, locking: Locking, undo: str | None = None) -> N
     _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
     _known_base_format(table.base_file_format.upper(), table.version)
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
-    supported_lock(table, locking)
-    table.storage.require_writable()
-    begun = begun_undo(table)
-    if begun not in (None, undo):
-        raise Refused(
-            f"the undo of {begun} has begun, and not ended",
-            hint=f"`{command_of('undo', begun)}` finishes it",
-            undo=begun,
-        )
 
 
 def known_timeline(table: Table, timeline: Timeline) -> None:

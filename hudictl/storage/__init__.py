@@ -14,6 +14,7 @@ from hudictl.storage.base import end_writing as end_writing
 from hudictl.storage.base import entries_of as entries_of
 from hudictl.storage.base import inside as inside
 from hudictl.storage.base import one_name as one_name
+from hudictl.storage.base import pieces_of as pieces_of
 from hudictl.storage.base import read_whole as read_whole
 from hudictl.storage.base import whole_path as whole_path
 from hudictl.storage.uri import HDFS as HDFS
@@ -22,4 +23,5 @@ from hudictl.storage.uri import first_elsewhere as first_elsewhere
 from hudictl.storage.uri import is_hdfs as is_hdfs
 from hudictl.storage.uri import kind_of as kind_of
 from hudictl.storage.uri import local_path as local_path
+from hudictl.storage.uri import overlap as overlap
 from hudictl.storage.uri import without_name_node as without_name_node

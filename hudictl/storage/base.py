@@ -16,6 +16,8 @@ _FEW = 64 * 1024 * 1024
 _HALF = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
 """What JSON may have, and no name: the other halves stand for a file's bytes that are no UTF-8."""
 
+PIECE_BYTES = 8 * 1024 * 1024
+"""How much of a file that is copied is in memory."""
 ODD = -1
 """The size of an entry of the table's own folder that is no regular file: a link, a pipe, a device."""
 
@@ -100,6 +102,19 @@ class Storage(Protocol):
 
         Raises FileExistsError; OutcomeUnknown, a StorageFailed: the reply was lost, and the file cannot be read.
         """
+
+    def create_from(self, path: str, pieces: Iterator[bytes], size: int) -> None:
+        """As ``create``, from the pieces of a body of ``size`` bytes: few of them are in memory, where the store can
+        take them one by one."""
+        self.create(path, b"".join(pieces))
+
+    def copy_from(self, source: "Storage", path: str, size: int, *, grows: bool) -> None:
+        """Creates a file with the first bytes of the one at the same path of another storage, not whole in memory.
+        ``size`` is that file's when it was listed.
+
+        Raises FileExistsError; Conflict: the file is gone, or has another size, unless it only has grown and ``grows``.
+        """
+        self.create_from(path, pieces_of(source, path, size, grows=grows), size)
 
     def keeps_deleted(self) -> str | None:
         """What keeps the files that are deleted here, as a sentence; None where nothing is known to."""
@@ -251,6 +266,32 @@ def refuse_larger(path: str, size: int, most_bytes: int) -> None:
             hint="look at what it is, and move it away",
             path=path,
         )
+
+
+def pieces_of(storage: Storage, path: str, size: int, *, grows: bool) -> Iterator[bytes]:
+    """The first bytes of a file, in pieces; arguments as in ``Storage.copy_from``. Raises Conflict."""
+    start, last = 0, False
+    while not last:
+        length = min(PIECE_BYTES, size - start)
+        last = start + length == size
+        try:
+            body = storage.read(path, start, length + (last and not grows))
+        except FileNotFoundError:
+            raise other_size(path, size, None) from None
+        if len(body) != length:
+            raise other_size(path, size, start + len(body))
+        yield body
+        start += length
+
+
+def other_size(path: str, size: int, found: int | None) -> Conflict:
+    """The error for a file that is no longer as it was listed."""
+    now = "is gone" if found is None else f"does not have {size:,} bytes any more"
+    return Conflict(
+        f"{path} {now}: it was changed or deleted while it was copied",
+        hint="run the same command again: it makes a new plan, and copies what is missing",
+        path=path,
+    )
 
 
 def delete_all(storage: Storage, paths: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
-from hudictl.storage.base import Credentials, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, asks_kerberos, place_of, read_configuration
 from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
@@ -133,6 +133,24 @@ class HdfsStorage(Storage):
                 raise FileExistsError(path)
             temporary = self._temporary(body, self._made(posixpath.dirname(target)))
             self._publish(temporary, target, body, "NONE")
+
+    def create_from(self, path: str, pieces: Iterator[bytes], size: int) -> None:
+        if size <= PIECE_BYTES:
+            self.create(path, b"".join(pieces))
+            return
+        with _errors("create", path):
+            target = self._path(path)
+            if self._found(target) is not None:
+                raise FileExistsError(path)
+            temporary = self._temporary(next(pieces), self._made(posixpath.dirname(target)))
+            try:
+                for piece in pieces:
+                    self.client.write("POST", "APPEND", temporary, piece, once=True)
+                if not self._renamed(temporary, target, "NONE"):
+                    raise FileExistsError(path)
+            except BaseException:
+                self._drop(temporary)
+                raise
 
     def append(self, path: str, start: int, body: bytes) -> bool:
         with _errors("append to", path):

@@ -10,22 +10,34 @@ import logging
 import os
 import stat
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from hudictl.errors import StorageFailed
-from hudictl.storage.base import ODD, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.base import ODD, DeleteOutcome, FileStatus, Storage, inside, other_size
+from hudictl.storage.descriptors import (
+    closed,
+    copy_bytes,
+    enter,
+    link_file,
+    lstat_in,
+    move_over,
+    open_entry,
+    remove_tree,
+    share_rights,
+    sidecar_name,
+    sync_folder,
+    unlink_in,
+    write_pieces,
+)
 
 _log = logging.getLogger(__name__)
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _LAST_MS = 253_402_128_000_000
 """Epoch milliseconds of the last days of 9999, in all zones."""
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
-_DEEPEST = 100
-"""Folders in folders that are deleted: each takes a descriptor."""
 
 
 @dataclass(frozen=True)
@@ -108,32 +120,54 @@ class LocalStorage(Storage):
             return file.read(left if length is None else min(length, left))
 
     def create(self, path: str, body: bytes) -> None:
+        self.create_from(path, iter((body,)), len(body))
+
+    def create_from(self, path: str, pieces: Iterator[bytes], size: int) -> None:
+        self._create(path, partial(write_pieces, pieces))
+
+    def copy_from(self, source: Storage, path: str, size: int, *, grows: bool) -> None:
+        if not isinstance(source, LocalStorage):
+            super().copy_from(source, path, size, grows=grows)
+            return
+        try:
+            with _errors("read", path):
+                descriptor = source._open_to_read(path)
+        except FileNotFoundError:
+            raise other_size(path, size, None) from None
+        with closed(descriptor):
+            found = os.fstat(descriptor)
+            if found.st_size < size or (found.st_size > size and not grows):
+                raise other_size(path, size, found.st_size)
+            self._create(path, partial(copy_bytes, descriptor, size, found))
+
+    def _create(self, path: str, fill: Callable[[int], None]) -> None:
+        """Creates a file whose body is written into a descriptor."""
         _log.debug("create %s", path)
         with _errors("create", path), self._place(path, make=True) as (folder, name):
-            if _lstat(name, folder) is not None:
+            if lstat_in(name, folder) is not None:
                 raise FileExistsError(path)
-            with self._temporary(body, os.fstat(folder)) as (temporary, scratch):
+            with self._temporary(fill, os.fstat(folder)) as (temporary, scratch):
                 try:
-                    _unlink(_sidecar(name), folder)
+                    unlink_in(sidecar_name(name), folder)
                     # Unlike a rename, a link never replaces a file that another process created meanwhile.
                     os.link(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder, follow_symlinks=False)
                 finally:
-                    _unlink(temporary, scratch)
-            _sync(folder)
+                    unlink_in(temporary, scratch)
+            sync_folder(folder)
 
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         with _errors("replace", path), self._place(path, make=True) as (folder, name):
-            found = _lstat(name, folder)
+            found = lstat_in(name, folder)
             like = found if found is not None and stat.S_ISREG(found.st_mode) else os.fstat(folder)
-            with self._temporary(body, like) as (temporary, scratch):
+            with self._temporary(partial(write_pieces, (body,)), like) as (temporary, scratch):
                 try:
-                    _unlink(_sidecar(name), folder)
+                    unlink_in(sidecar_name(name), folder)
                     os.replace(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder)
                 except OSError:
-                    _unlink(temporary, scratch)
+                    unlink_in(temporary, scratch)
                     raise
-            _sync(folder)
+            sync_folder(folder)
 
     def touch(self, path: str) -> None:
         with _errors("touch", path), self._place(path) as (folder, name):
@@ -160,8 +194,8 @@ class LocalStorage(Storage):
     def _delete(self, path: str, folder: int) -> DeleteOutcome:
         name = path.rpartition("/")[2]
         try:
-            _unlink(_sidecar(name), folder)
-            _unlink(name, folder)
+            unlink_in(sidecar_name(name), folder)
+            unlink_in(name, folder)
         except OSError as error:
             return DeleteOutcome(path, error.strerror or str(error))
         return DeleteOutcome(path)
@@ -172,7 +206,7 @@ class LocalStorage(Storage):
             try:
                 with self._place(source) as (folder, name), self._place(target) as (other, new):
                     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
-                    _sync(folder)
+                    sync_folder(folder)
             except FileNotFoundError:
                 return False
             return True
@@ -189,15 +223,15 @@ class LocalStorage(Storage):
     ) -> Sequence[DeleteOutcome]:
         errors: dict[str, str] = {}
         try:
-            with self._folder(folder) as source, _closed(_enter(self.root, self._from_base(to), make=True)) as target:
+            with self._folder(folder) as source, closed(enter(self.root, self._from_base(to), make=True)) as target:
                 for path, new in moves:
                     try:
-                        (_move_over if over else _link)(_name_of(path), source, _name_of(new), target)
+                        (move_over if over else link_file)(_name_of(path), source, _name_of(new), target)
                     except OSError as error:
                         errors[path] = error.strerror or str(error)
-                _sync(target)
+                sync_folder(target)
                 if over:
-                    _sync(source)
+                    sync_folder(source)
                 # Not before the new names are on the disk: the file system may keep the end of one change alone.
                 outcomes = [] if over else [self._delete(path, source) for path, _ in moves if path not in errors]
         except FileNotFoundError:
@@ -209,18 +243,18 @@ class LocalStorage(Storage):
     def copy_file(self, source: str, target: str) -> None:
         _log.debug("copy %s to %s", source, target)
         with _errors("copy", source), self._place(source) as (folder, name):
-            if _lstat(name, folder) is None:
+            if lstat_in(name, folder) is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
             with self._place(target, make=True) as (other, new):
                 # Files are never changed in place, only replaced: the old one stays what it is.
-                _link(name, folder, new, other)
-                _sync(other)
+                link_file(name, folder, new, other)
+                sync_folder(other)
 
     @contextmanager
     def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
         descriptor, free = -1, True
         try:
-            descriptor = _enter(self.root, self._from_base(folder))
+            descriptor = enter(self.root, self._from_base(folder))
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             free = False
@@ -236,7 +270,7 @@ class LocalStorage(Storage):
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
         with suppress(FileNotFoundError), _errors("delete", folder), self._place(folder) as (above, name):
-            _remove(name, above)
+            remove_tree(name, above)
 
     def remove_empty(self, folder: str) -> None:
         with suppress(FileNotFoundError), _errors("delete", folder), self._place(folder) as (above, name):
@@ -248,7 +282,7 @@ class LocalStorage(Storage):
 
     def sync(self, folder: str) -> None:
         with _errors("sync", folder), self._folder(folder) as descriptor:
-            _sync(descriptor)
+            sync_folder(descriptor)
 
     def _from_base(self, path: str) -> str:
         return "/".join(filter(None, (self.inner, inside(path) if path else "")))
@@ -261,14 +295,14 @@ class LocalStorage(Storage):
     @contextmanager
     def _folder(self, folder: str) -> Iterator[int]:
         """A descriptor of a folder. Raises FileNotFoundError; OSError: there is a link on the way."""
-        with _closed(_enter(self.root, self._from_base(folder))) as descriptor:
+        with closed(enter(self.root, self._from_base(folder))) as descriptor:
             yield descriptor
 
     @contextmanager
     def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
         """A descriptor of the folder that a file or folder is in, and the name in it."""
         folder, name = os.path.split(self._from_base(path) or inside(path))
-        with _closed(_enter(self.root, folder, make=make)) as descriptor:
+        with closed(enter(self.root, folder, make=make)) as descriptor:
             yield descriptor, name
 
     @contextmanager
@@ -294,7 +328,7 @@ class LocalStorage(Storage):
         flags = os.O_RDONLY | os.O_NONBLOCK
         if self._is_own(path):
             with self._place(path) as (folder, name):
-                descriptor = _open(name, flags, folder)
+                descriptor = open_entry(name, flags, folder)
         else:
             descriptor = os.open(self.absolute(path), flags)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -303,111 +337,20 @@ class LocalStorage(Storage):
         raise OSError(errno.EINVAL, "not a regular file")
 
     @contextmanager
-    def _temporary(self, body: bytes, like: os.stat_result) -> Iterator[tuple[str, int]]:
-        """A temporary file with the body, and the folder it is in; its access rights are those of another file, or of
-        files in a folder."""
-        with _closed(_enter(self.root, self.scratch, make=True)) as scratch:
+    def _temporary(self, fill: Callable[[int], None], like: os.stat_result) -> Iterator[tuple[str, int]]:
+        """A temporary file whose body ``fill`` writes, and the folder it is in; its access rights are those of another
+        file, or of files in a folder."""
+        with closed(enter(self.root, self.scratch, make=True)) as scratch:
             name = str(uuid.uuid4())
-            with _closed(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=scratch)) as descriptor:
+            with closed(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=scratch)) as descriptor:
                 try:
-                    view = memoryview(body)
-                    while view:
-                        view = view[os.write(descriptor, view) :]
-                    _share(descriptor, like, 0o666)
+                    fill(descriptor)
+                    share_rights(descriptor, like, 0o666)
                     os.fsync(descriptor)
-                except OSError:
-                    _unlink(name, scratch)
+                except Exception:
+                    unlink_in(name, scratch)
                     raise
             yield name, scratch
-
-
-@contextmanager
-def _closed(descriptor: int) -> Iterator[int]:
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _open(name: str, flags: int, folder: int) -> int:
-    """Opens a file or folder, but no link."""
-    try:
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
-    except OSError as error:
-        # For a link in the place of a folder, systems say either.
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            found = _lstat(name, folder)
-            if found is not None and stat.S_ISLNK(found.st_mode):
-                raise OSError(errno.ELOOP, "behind a symbolic link") from None
-        raise
-
-
-def _enter(root: str, folder: str, *, make: bool = False) -> int:
-    """A descriptor of a folder below a root, through no link."""
-    try:
-        descriptor = os.open(root, _FOLDER)
-    except FileNotFoundError:
-        above, name = os.path.split(root)
-        if not make or not name:
-            raise
-        return _enter(above, f"{name}/{folder}".rstrip("/"), make=make)
-    for name in filter(None, folder.split("/")):
-        around = descriptor
-        try:
-            descriptor = _open(name, _FOLDER, around)
-        except FileNotFoundError:
-            if not make:
-                raise
-            descriptor = _make_folder(name, around)
-        finally:
-            os.close(around)
-    return descriptor
-
-
-def _make_folder(name: str, above: int) -> int:
-    """Creates a folder with the access rights of the folder above; returns its descriptor."""
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=above)
-    descriptor = _open(name, _FOLDER, above)
-    # Somebody may have put another folder in its place, to get the rights in it: the new one is empty.
-    if not os.listdir(descriptor):
-        _share(descriptor, os.fstat(above), 0o7777)
-    return descriptor
-
-
-def _share(descriptor: int, like: os.stat_result, mask: int) -> None:
-    """Copies the access rights of ``like``: the operator's umask must not lock out the table's writers."""
-    os.chmod(descriptor, stat.S_IMODE(like.st_mode) & mask)
-    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(PermissionError):
-            os.chown(descriptor, like.st_uid, like.st_gid)
-
-
-def _remove(name: str, above: int, depth: int = 0) -> None:
-    """Deletes a folder with its content, or a file or link in its place; an absent one is no error."""
-    if depth > _DEEPEST:
-        raise OSError(errno.ENAMETOOLONG, f"there are more than {_DEEPEST} folders in each other")
-    found = _lstat(name, above)
-    if found is None or not stat.S_ISDIR(found.st_mode):
-        _unlink(name, above)
-        return
-    with _closed(_open(name, _FOLDER, above)) as folder:
-        with os.scandir(folder) as entries:
-            names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        for entry_name, is_dir in names:
-            if is_dir:
-                _remove(entry_name, folder, depth + 1)
-            else:
-                _unlink(entry_name, folder)
-    with suppress(FileNotFoundError):
-        os.rmdir(name, dir_fd=above)
-
-
-def _lstat(name: str, folder: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
 
 
 def _from_stat(name: str, found: os.stat_result) -> FileStatus:
@@ -426,54 +369,6 @@ def _folder_of(path: str) -> str:
 
 def _name_of(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _sidecar(name: str) -> str:
-    return f".{name}.crc"
-
-
-def _unlink(name: str, folder: int) -> None:
-    # Not suppress(): this is called twice for each file that is deleted.
-    try:  # noqa: SIM105
-        os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        pass
-
-
-def _link(name: str, folder: int, new: str, to: int) -> None:
-    """Gives a file a second name, with its sidecar, unless there is a file of this name. An absent one is no error.
-
-    Where the system links only one's own files, or none, it is renamed.
-    """
-    for old, target in ((_sidecar(name), _sidecar(new)), (name, new)):
-        try:
-            os.link(old, target, src_dir_fd=folder, dst_dir_fd=to, follow_symlinks=False)
-        except (FileNotFoundError, FileExistsError):
-            continue
-        except OSError as error:
-            found = _lstat(old, folder)
-            if error.errno not in _NO_LINKS or found is None or stat.S_ISDIR(found.st_mode):
-                raise
-            if _lstat(target, to) is None:
-                os.rename(old, target, src_dir_fd=folder, dst_dir_fd=to)
-
-
-def _move_over(name: str, folder: int, new: str, to: int) -> None:
-    """Moves a file over another one, with its sidecar; an absent one is no error."""
-    if _lstat(name, folder) is not None:
-        _unlink(_sidecar(new), to)
-        os.replace(name, new, src_dir_fd=folder, dst_dir_fd=to)
-    with suppress(FileNotFoundError):
-        os.replace(_sidecar(name), _sidecar(new), src_dir_fd=folder, dst_dir_fd=to)
-
-
-def _sync(folder: int) -> None:
-    try:
-        os.fsync(folder)
-    except OSError as error:
-        # Some network file systems sync a folder's entries automatically, and refuse the call.
-        if error.errno != errno.EINVAL:
-            raise
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
-from hudictl.storage.base import Credentials, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
 
 _log = logging.getLogger(__name__)
 
 _WHOLE = frozenset({"memory", "oss", "oci", "tos"})
+_MOST_PARTS = 9000
 BATCH = 1000
 """Files of one call of ``_delete``: keys that one call of S3 deletes."""
 AT_ONCE = 16
@@ -164,6 +165,31 @@ class RemoteStorage(Storage):
             self._put("create", path, body)
         else:
             self._put("create", path, body, mode="create")
+
+    def create_from(self, path: str, pieces: Iterator[bytes], size: int) -> None:
+        # Of other stores it is not known what they make of a file that is not closed.
+        if size <= PIECE_BYTES or not self._creates_exclusively:
+            self.create(path, b"".join(pieces))
+            return
+        _log.debug("create %s in parts", path)
+        if self.stat(path) is not None:
+            raise FileExistsError(path)
+        # Stores take at most 10,000 parts (S3), or 50,000 (Azure).
+        part = max(PIECE_BYTES, -(-size // _MOST_PARTS))
+        with errors("create", path):
+            file = self.filesystem.open(self._path(path), "wb", block_size=part)
+        try:
+            for piece in pieces:
+                with errors("create", path):
+                    file.write(piece)
+            with errors("create", path):
+                file.close()
+        except BaseException:
+            with suppress(Exception):
+                file.discard()
+            # Else it would be closed when nobody holds it any more: a part of the object would be there, as a whole.
+            file.closed = True
+            raise
 
     def keeps_deleted(self) -> str | None:
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 import fsspec
 
-from hudictl.storage.base import Credentials, FileStatus, refuse_larger
+from hudictl.storage.base import Credentials, FileStatus, Storage, other_size, refuse_larger
 from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, errors, status, words
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
@@ -22,6 +22,8 @@ _LATER = frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestT
 """Codes of errors that another try may not meet."""
 _PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
 """Between the tries, in seconds, about: many tasks delete at once."""
+_ONE_COPY_BYTES = 5 * 1024**3
+"""What one request copies at most."""
 _STEADY = 3
 """The index of the longest pause while a store still deletes some of the files."""
 
@@ -131,6 +133,23 @@ class S3Storage(RemoteStorage):
         bucket, key = self._bucket_and_key(path)
         condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
         return str(self.filesystem.call_s3("put_object", Bucket=bucket, Key=key, Body=body, **condition)["ETag"])
+
+    def copy_from(self, source: Storage, path: str, size: int, *, grows: bool) -> None:
+        # In the store itself, where both are the same account's and one request can do it.
+        same = isinstance(source, S3Storage) and source.filesystem.storage_options == self.filesystem.storage_options
+        if not (isinstance(source, S3Storage) and same and size <= _ONE_COPY_BYTES):
+            super().copy_from(source, path, size, grows=grows)
+            return
+        _log.debug("copy %s in the store", path)
+        found = source.stat(path)
+        if found is None or found.size != size:
+            raise other_size(path, size, found.size if found else None)
+        if self.stat(path) is not None:
+            raise FileExistsError(path)
+        (bucket, key), (from_bucket, from_key) = self._bucket_and_key(path), source._bucket_and_key(path)
+        whence = {"Bucket": from_bucket, "Key": from_key}
+        with errors("copy", path):
+            self.filesystem.call_s3("copy_object", Bucket=bucket, Key=key, CopySource=whence)
 
     def _kept(self) -> str | None:
         # While versions are suspended, a deleted object is gone.

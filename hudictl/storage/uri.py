@@ -42,6 +42,12 @@ def elsewhere(uri: str, base: str) -> bool:
     return len(kinds) > 1 or _place(uri) != _place(base)
 
 
+def overlap(uri: str, other: str) -> bool:
+    """Whether one of two folders may be the other one, or in it."""
+    places = [f"{_place(one)}/" for one in (uri, other)]
+    return kind_of(uri) == kind_of(other) and (places[0].startswith(places[1]) or places[1].startswith(places[0]))
+
+
 def first_elsewhere(uris: Iterable[str], base: str) -> str:
     """The first of some URIs that is ``elsewhere``; "" if there is none."""
     return next((uri for uri in sorted(uris) if elsewhere(uri, base)), "")

@@ -81,6 +81,7 @@ def looks(copy: Copy) -> list[Command]:
             ("check", "--assume-defaults", *_SCAN),
             *(("why", service, "--assume-defaults") for service in ("archive", "clean", "compaction")),
             ("undo", "list"),
+            ("copy", "--as-of", done, "--to", f"{copy.path}-copied", "--plan", *_SCAN),
             ("history",),
             ("history", "show", done),
             ("doctor", "--no-spark"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hudictl.ops.savepoint.plan import SavepointOptions
-from hudictl.storage import local
+from hudictl.storage import descriptors, local
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import changes, looks
@@ -84,7 +84,9 @@ def faults(unpack: Unpack, tell: Tell, tmp_path: Path, version: str, gone: str, 
             base = trial(copy, tmp_path)
             at = () if command.words[:2] == ("log", "records") else ("-t", base)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(local, "os", Accident(after, lambda base=base: shutil.rmtree(base / gone, True)))  # type: ignore[misc]
+                system = Accident(after, lambda base=base: shutil.rmtree(base / gone, True))  # type: ignore[misc]
+                for module in (local, descriptors):
+                    patch.setattr(module, "os", system)
                 said = tell(*command.words, *at)
             if said.code == 1 or "Traceback" in said.err:
                 wrong.append(f"{command}, after {after} calls: {said.code}: {said.err[-300:]}")

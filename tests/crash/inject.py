@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hudictl.storage import local
+from hudictl.storage import descriptors, local
 from hudictl.table.locks import claim
 
 # os.utime is left out: only the claim's heartbeat uses it, on a clock of its own.
@@ -65,6 +65,7 @@ def dying(at: int | None, torn: bool = False) -> Iterator[FileSystem]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "os", system)
+        patch.setattr(descriptors, "os", system)
         patch.setattr(claim, "current_owner", stranger)
         yield system
 

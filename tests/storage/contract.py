@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from hudictl.errors import StorageFailed
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.storage import Folders, Storage, base, read_whole
 from hudictl.storage.azure import AzureStorage
 from hudictl.storage.gcs import GcsStorage
 from hudictl.storage.s3 import S3Storage
 from hudictl.storage.swap import Swapping, Versioned, read_version, swap
+from tests.storage.move_contract import MoveContract
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
 ROUNDS = 10
@@ -142,7 +143,7 @@ class ReadContract(ABC):
             store.read("folder")
 
 
-class WriteContract(ABC):
+class WriteContract(MoveContract):
     """Subclasses make an empty storage, and change files behind its back."""
 
     names: Sequence[str] = NAMES
@@ -194,6 +195,34 @@ class WriteContract(ABC):
             with pytest.raises(FileExistsError):
                 empty.create(path, b"second")
         assert (empty.read("a/b/f"), empty.read("a/b/empty")) == (b"first", b"")
+
+    @pytest.mark.parametrize("size", [0, 5, base.PIECE_BYTES, 2 * base.PIECE_BYTES + 5])
+    def test_create_from_pieces(self, empty: Storage, size: int) -> None:
+        """And copied into the same store, whole or the first part; another's file stays as it is."""
+        body = bytes(range(251)) * (size // 251 + 1)
+        pieces = [body[:size][start : start + base.PIECE_BYTES] for start in range(0, size, base.PIECE_BYTES)]
+        empty.create_from("from/a/f", iter(pieces or [b""]), size)
+        source, target = empty.below("from"), empty.below("to")
+        target.copy_from(source, "a/f", size, grows=False)
+        assert empty.read("to/a/f") == body[:size]
+        with pytest.raises(FileExistsError):
+            target.copy_from(source, "a/f", size, grows=False)
+        with pytest.raises(FileExistsError):
+            empty.create_from("from/a/f", iter(pieces or [b""]), size)
+
+    @pytest.mark.parametrize("size", [5, base.PIECE_BYTES + 5])
+    def test_a_file_that_changes_is_not_copied(self, empty: Storage, size: int) -> None:
+        """It has grown, which may be allowed; it is shorter, or gone."""
+        source, target = empty.below("from"), empty.below("to")
+        source.create("f", b"x" * (size + 1))
+        for path, listed, grows in (("f", size, False), ("f", size + 2, True), ("g", 1, True)):
+            with pytest.raises(Conflict):
+                target.copy_from(source, path, listed, grows=grows)
+            assert target.stat(path) is None
+        if not isinstance(empty, S3Storage):
+            # Copied in the store itself, a file is whole.
+            target.copy_from(source, "f", size, grows=True)
+            assert target.read("f") == b"x" * size
 
     def test_below(self, empty: Storage) -> None:
         """A folder as a storage of its own: each sees what the other makes, in its own words."""
@@ -308,46 +337,6 @@ class WriteContract(ABC):
         assert (not empty.has_folder("a"), empty.stat("c/b/f") is not None) == (moved, moved)
         assert not empty.move("absent", "d")
         assert empty.stat("d") is None
-
-    def test_move_files(self, empty: Storage) -> None:
-        """Into folders that are made; an absent one is no error, and what is at the target stays."""
-        for name in ("a", "b", "c"):
-            empty.create(f"from/{name}", name.encode())
-        empty.create("to/here/c", b"before")
-        moves = [(f"from/{name}", f"to/here/{name}") for name in ("a", "b", "c", "absent")]
-        for _ in range(2):
-            outcomes = empty.move_files(moves)
-            assert not [outcome for outcome in outcomes if outcome.error is not None]
-            assert {outcome.path for outcome in outcomes} <= {source for source, _ in moves}
-            assert [empty.stat(source) for source, _ in moves] == [None] * 4
-            assert [empty.read(f"to/here/{name}") for name in ("a", "b", "c")] == [b"a", b"b", b"before"]
-
-    def test_move_files_over_others(self, empty: Storage) -> None:
-        empty.create("from/a", b"new")
-        empty.create("to/a", b"old")
-        for _ in range(2):
-            assert not [entry for entry in empty.move_files([("from/a", "to/a")], over=True) if entry.error is not None]
-            assert (empty.stat("from/a"), empty.read("to/a")) == (None, b"new")
-
-    def test_move_files_of_which_one_cannot_go(self, empty: Storage) -> None:
-        for name in ("a", "b"):
-            self.put_behind(f"from/{name}", name.encode())
-        self.protect("from/b")
-        outcomes = empty.move_files([("from/a", "to/a"), ("from/b", "to/b")])
-        (failed,) = [outcome for outcome in outcomes if outcome.error is not None]
-        assert failed.path == "from/b"
-        assert [entry.name for entry in empty.list("from")] == ["b"]
-        assert empty.read("to/a") == b"a"
-
-    def test_copy_file(self, empty: Storage) -> None:
-        """What is replaced later is another file; a copy that is there stays."""
-        empty.create("f", b"first")
-        empty.copy_file("f", "kept/f")
-        empty.replace("f", b"second")
-        empty.copy_file("f", "kept/f")
-        assert (empty.read("f"), empty.read("kept/f")) == (b"second", b"first")
-        with pytest.raises(FileNotFoundError):
-            empty.copy_file("absent", "kept/absent")
 
     def test_names_are_taken_to_the_letter(self, empty: Storage) -> None:
         """Of files, and of the folder that they are in."""

@@ -1,6 +1,7 @@
 """A temporary savepoint of hudictl's: it protects the target's files from cleans if the target has no savepoint."""
 
 import time
+from collections.abc import Callable, Mapping
 
 from hudictl.errors import Conflict
 from hudictl.formats import savepoint
@@ -10,6 +11,7 @@ from hudictl.ops.restore.plan import RestorePlan
 from hudictl.state.files.savepoints import PROTECTION_COMMENT, is_protection
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import (
+    Timeline,
     completion_now,
     create_instant_file,
     delete_instant,
@@ -20,15 +22,7 @@ from hudictl.table.timeline.active import (
 
 def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
     """Publishes the savepoint, once. Raises Conflict: a clean appeared that may not have seen the savepoint."""
-    timeline = load_timeline(table)
-    found = timeline.find(plan.target, SAVEPOINT)
-    if found is None or not found.completed:
-        comment = f"{PROTECTION_COMMENT}{restore}"
-        body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), comment, plan.names))
-        create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
-        completed = completion_now(table, plan.target)
-        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, completed)
-        timeline = load_timeline(table)
+    timeline = publish(table, plan.target, f"{PROTECTION_COMMENT}{restore}", plan.names)
     for clean in timeline.having(CLEAN):
         if not plan.undo.timeline.issuperset(clean.names):
             raise Conflict(
@@ -39,9 +33,21 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
             )
 
 
-def end_protection(table: Table, target: str) -> None:
+def publish(table: Table, target: str, comment: str, names: Mapping[str, tuple[str, ...]]) -> Timeline:
+    """Publishes a temporary savepoint, unless the target has one; returns the timeline with it."""
+    timeline = load_timeline(table)
+    found = timeline.find(target, SAVEPOINT)
+    if found is not None and found.completed:
+        return timeline
+    body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), comment, names))
+    create_instant_file(table, target, SAVEPOINT, State.INFLIGHT)
+    create_instant_file(table, target, SAVEPOINT, State.COMPLETED, body, completion_now(table, target))
+    return load_timeline(table)
+
+
+def end_protection(table: Table, target: str, is_own: Callable[[SavepointMetadata], bool] = is_protection) -> None:
     """Deletes the savepoint before the restore ends. A savepoint that an operator has created meanwhile is kept."""
     found = load_timeline(table).find(target, SAVEPOINT)
     file = found.file(State.COMPLETED) if found else None
-    if found and file and is_protection(savepoint.decode(read_instant(table, file), file.name)):
+    if found and file and is_own(savepoint.decode(read_instant(table, file), file.name)):
         delete_instant(table, found)

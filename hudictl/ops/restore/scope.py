@@ -13,12 +13,13 @@ from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import Saved, find_saved, read_saved
 from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
 from hudictl.state.timeline.overwritten import undone_after
-from hudictl.state.timeline.removed import COMPLETION, REQUESTED, instants_after, own_rule, ways_to
+from hudictl.state.timeline.removed import COMPLETION, REQUESTED, RestoreWay, instants_after, own_rule, ways_to
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.operations import BegunOptions, begun_plan, read_operation
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline
 
 
 @dataclass(frozen=True)
@@ -157,18 +158,23 @@ def _ways(
         Refused: each rule keeps an instant that undoes what readers of the target saw.
     """
     if pending is None:
-        ways = [*ways_to(table, signs.timeline, commit, options.rule)]
-        # A rule that the operator asks for is obeyed: the plan says what it means.
-        if options.rule is None:
-            undone = [undone_after(table, signs.timeline, commit, way.times) for way in ways]
-            if all(undone):
-                guards.undone(commit, undone[0])
-            ways = [way for way, found in zip(ways, undone, strict=True) if not found]
-        for way in ways:
+        for way in ways_back_to(table, signs.timeline, commit, options.rule):
             yield way.rule, {entry.time: entry for entry in way.removed}
         return
 
     yield options.rule or own_rule(table), _planned(table, signs, commit, pending, options)
+
+
+def ways_back_to(table: Table, timeline: Timeline, commit: Instant, rule: str | None) -> Sequence[RestoreWay]:
+    """The ways to a commit by which readers see what they saw then, the first one first. Raises Refused."""
+    ways = [*ways_to(table, timeline, commit, rule)]
+    # A rule that the operator asks for is obeyed: the plan says what it means.
+    if rule is not None:
+        return ways
+    undone = [undone_after(table, timeline, commit, way.times) for way in ways]
+    if all(undone):
+        guards.undone(commit, undone[0])
+    return [way for way, found in zip(ways, undone, strict=True) if not found]
 
 
 def _planned(

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.copy_workers import FolderFiles, folder_files
+from hudictl.formats.file_names import PARTITION_METAFILE, data_path, parse_data_file
 from hudictl.state.files.changes import tallied
 from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
 from hudictl.table.files.decoded import names_of
@@ -66,6 +67,17 @@ def protect(ways: Sequence[View], hudi: View | None, target: str, place: Partiti
             names[file.data.name] = file.size or 0
     named = sorted(name for name, size in names.items() if size or not name.startswith("."))
     return Protected(place.path, "/".join(named), sum(names.values()), frozenset(late))
+
+
+def to_copy(view: View, within: Collection[str], place: Partition[PackedRecords]) -> FolderFiles | None:
+    """The required files of a partition, and its metafile; None if there are none, or others are asked for."""
+    if place.listing is None or (within and place.path not in within):
+        return None
+    records = (place.given or NO_RECORDS).unpack(view, place.written, place.saved)
+    needed = tallied(place, records, view).needed
+    files = {name: size for name, size in needed.items() if size}
+    files.update((name, size) for name, size, _ in place.listing.files if files and name.startswith(PARTITION_METAFILE))
+    return folder_files(place.path, sorted(files.items())) if files else None
 
 
 def _named_by_hudi(

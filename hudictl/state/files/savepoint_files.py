@@ -1,16 +1,17 @@
 """The files that a savepoint must name, so that a restore to it finds them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from hudictl.copy_workers import FolderFiles
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case, Outcome, compactions_by_partition, judged, turned, with_completions
 from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
-from hudictl.state.files.protected import Protected, RecordsOfWays, outside, protect
+from hudictl.state.files.protected import Protected, RecordsOfWays, outside, protect, to_copy
 from hudictl.state.timeline.removed import ways_to
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.view import committed_without
@@ -59,6 +60,14 @@ def needed_names(facts: Facts, case: Case) -> JoinedNames:
     """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
     found = _protect(facts, [case], None, "", "name files")
     return JoinedNames({entry.path: entry.names for entry in found if entry.names})
+
+
+def files_to_copy(facts: Facts, case: Case, within: Collection[str]) -> list[FolderFiles]:
+    """The required files with their sizes, and the metafiles, by partition: of all partitions, or of some. Raises
+    StorageFailed, EngineFailed."""
+    look = partial(to_copy, case.view, frozenset(within))
+    found = facts.sweep.over("name files", look, written=case.written, saved=case.saved, given=case.records.items())
+    return sorted(found)
 
 
 def _protect(

@@ -1,0 +1,145 @@
+"""``hudictl copy``."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import COMMITS, instants
+from hudictl.cli.options import (
+    PATH,
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    pairs_of,
+    table_options,
+)
+from hudictl.cli.tree import StrictCommand
+from hudictl.cli.writers_options import change_options
+
+if TYPE_CHECKING:
+    from hudictl.ops.copy.execute import CopyResult
+    from hudictl.ops.copy.plan import CopyOptions, CopyPlan
+    from hudictl.render.text import Console
+    from hudictl.storage import Storage
+
+_TO_OPTION = "--to-storage-option"
+
+
+@click.command(cls=StrictCommand)
+@click.option(
+    "--as-of",
+    metavar="INSTANT",
+    required=True,
+    shell_complete=instants(*COMMITS, completed=True),
+    help="The commit: the copy has the rows that readers saw after it.",
+)
+@click.option("--to", metavar="URI", required=True, type=PATH, help="The folder of the copy: empty, or absent.")
+@click.option("--partition", "partitions", multiple=True, metavar="PARTITION", help="Only this partition. Repeatable.")
+@click.option("--name", default="", help="Name of the new table. Default: that of the table.")
+@click.option("--checksum", is_flag=True, help="Also compare the contents of all files: both are read again.")
+@click.option(
+    "--no-savepoint",
+    is_flag=True,
+    help="Write nothing into the table. If a clean deletes files meanwhile, the copy fails.",
+)
+@click.option(
+    _TO_OPTION,
+    "to_storage",
+    multiple=True,
+    metavar="K=V",
+    help="Option of the copy's store. Repeatable. Default: those of the table, if both are on the same kind of store.",
+)
+@table_options
+@engine_options
+@change_options
+def copy(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    as_of: str,
+    to: str,
+    partitions: tuple[str, ...],
+    name: str,
+    checksum: bool,
+    no_savepoint: bool,
+    to_storage: tuple[str, ...],
+) -> None:
+    """Copy the table as of a commit: a table of its own at another place.
+
+    The copy has the files that readers of the commit require, the commits up to it, and the archive. It has no
+    metadata table, no savepoints, and no settings of locks. While it runs, a temporary savepoint protects the files
+    from cleaning; writers go on.
+
+    A copy that fails or dies is no table. The same command goes on with it.
+    """
+    from hudictl.formats.layouts import SCRATCH
+    from hudictl.ops.copy.plan import CopyOptions
+    from hudictl.storage import kind_of
+    from hudictl.storage.open import open_storage
+    from hudictl.table.files.view import partition_named
+
+    table = common.open(change.single_operator)
+    own = common.storage_options if kind_of(to) == kind_of(common.uri) else {}
+    given = pairs_of(to_storage, _TO_OPTION) or own
+    target = open_storage(to, SCRATCH, given, single_operator=change.single_operator)
+    paths = tuple(sorted({partition_named(path) for path in partitions}))
+    options = CopyOptions(paths, name, checksum, not no_savepoint)
+    engine = replace(engine_options, beside=target)
+    run_change(_change(target, as_of, options), common, change, engine, table=table)
+
+
+def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyPlan, CopyResult]":
+    from hudictl.ops.copy.execute import execute_copy
+    from hudictl.ops.copy.planning import plan_copy
+    from hudictl.phrases import count_of
+    from hudictl.render.locks import lock_line
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import size
+
+    def said(plan: "CopyPlan") -> str:
+        rest = "the rest of " if plan.resumes else ""
+        what = f"{count_of(plan.files, 'file')} in {count_of(plan.partitions, 'partition')}, {size(plan.bytes)}"
+        return f"copy {rest}{what}, as of {as_of} to {plan.to}"
+
+    def show(out: "Console", plan: "CopyPlan") -> None:
+        lines = [
+            f"would {said(plan)}",
+            f"Timeline: {count_of(plan.instants, 'commit')}; files in .hoodie: {plan.timeline_files:,}",
+            f"Rollback blocks, for instants not in the copy: {plan.rollback_blocks:,}" if plan.marked else "",
+            f"Requests, at least: {plan.requests:,}" if plan.requests else "",
+            _PROTECTION[plan.savepoint],
+            "Not copied: metadata table, savepoints, locks; storage classes, keys and access lists of objects are the "
+            "defaults of the target",
+            lock_line(plan.lock) if plan.savepoint == "temporary" else "",
+        ]
+        print_lines(out, [line for line in lines if line])
+
+    def done(plan: "CopyPlan", result: "CopyResult") -> str:
+        compared = ", contents compared" if result.checksum else ""
+        files = f"{count_of(result.files_copied, 'file')}, {size(result.bytes_copied)}"
+        return f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
+
+    def question(plan: "CopyPlan") -> Question:
+        text = said(plan)
+        return Question(f"{text[0].upper()}{text[1:]}?")
+
+    return Change(
+        name="copy",
+        plan=lambda session: plan_copy(session, target, as_of, options),
+        nothing=lambda plan: f"the copy at {plan.to} is done: nothing to do" if plan.done else None,
+        show=show,
+        question=question,
+        execute=lambda session, plan: execute_copy(session, plan, target),
+        done=done,
+    )
+
+
+_PROTECTION = {
+    "temporary": "A temporary savepoint protects the table's files from cleaning until the copy is done",
+    "exists": "The commit's savepoint protects the table's files from cleaning",
+    "none": "Nothing protects the table's files from cleaning: the copy fails if one is deleted",
+}
+"""By the plan's ``savepoint``."""

@@ -1,0 +1,1 @@
+"""Copy: a table as of a commit, at another place."""

@@ -1,0 +1,224 @@
+"""Copying: the record first, hoodie.properties last, so that half a copy is no table."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TypeVar
+
+from hudictl.copy_workers import (
+    CopyTask,
+    FolderFiles,
+    FolderTask,
+    copy_files,
+    differing,
+    folder_files,
+    in_parts,
+    wrong_files,
+)
+from hudictl.engine.base import values
+from hudictl.errors import Conflict, Refused
+from hudictl.formats import partition_metafile, properties
+from hudictl.formats.file_names import PARTITION_METAFILE, data_path
+from hudictl.formats.instants import CLEAN
+from hudictl.formats.layouts import PROPERTIES
+from hudictl.ops.copy.plan import RECORD, CopyPlan, read_target
+from hudictl.ops.copy.planning import OF_COPIES
+from hudictl.ops.restore.protection import end_protection, publish
+from hudictl.ops.savepoint.planning import check_signs
+from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.phrases import first_few
+from hudictl.state.facts import read_signs
+from hudictl.state.timeline.targets import find_commit
+from hudictl.storage import Storage
+from hudictl.table.locks.hold import Hold
+from hudictl.table.timeline.active import Timeline, instant_now
+from hudictl.workers import BlockTask, write_rollback_blocks
+
+Task = TypeVar("Task")
+Value = TypeVar("Value")
+_BEGIN_AGAIN = "delete the target folder, then run the command again"
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The temporary savepoint, and what became of it."""
+
+    instant: str
+    savepoint: str
+
+
+@dataclass(frozen=True)
+class CopyResult:
+    """What was copied; ``files_copied`` and ``bytes_copied`` without what was there already."""
+
+    as_of: str
+    to: str
+    files_copied: int
+    bytes_copied: int
+    checksum: bool
+    duration_ms: int
+
+
+def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResult:
+    """Makes the copy, or the rest of it. A copy that fails or dies is no table, the savepoint stays, and the same
+    command goes on.
+
+    Raises:
+        Conflict: the source has changed since planning; Refused: the target has files that are not of this copy.
+        Unsupported, StorageFailed, EngineFailed, Interrupted.
+    """
+    begun = time.monotonic()
+    session.monitor.step("begin the copy")
+    _begin(plan, target)
+    if plan.savepoint == "temporary":
+        _protect(session, plan)
+    files, size = _copy(session, plan, target)
+    more = _complete(session, plan, target)
+    _verify(session, plan, target, more)
+    # Before the copy is done: nobody looks for the savepoint then.
+    if plan.savepoint == "temporary":
+        _release(session, plan)
+    session.monitor.step("make it a table")
+    try:
+        target.create(PROPERTIES, properties.encode(plan.properties, datetime.now(timezone.utc)))
+    except FileExistsError:
+        raise Conflict(f"{target.uri} has just become a table", hint="run the command again") from None
+    ms = int((time.monotonic() - begun) * 1000)
+    return CopyResult(plan.as_of, plan.to, files, size, plan.checksum, ms)
+
+
+def _begin(plan: CopyPlan, target: Storage) -> None:
+    # Nobody may have put something there since planning.
+    read_target(target, plan.record)
+    try:
+        target.create(RECORD, plan.record.encode())
+    except FileExistsError:
+        read_target(target, plan.record)
+
+
+def _protect(session: Session, plan: CopyPlan) -> None:
+    """Publishes the savepoint: writers go on, and no clean deletes what is copied."""
+    table = session.table
+
+    def look(held: Hold) -> Begun[None]:
+        signs = read_signs(table)
+        check_signs(session, signs, find_commit(table, signs.timeline, plan.as_of), OF_COPIES)
+        _refuse_cleaned(plan, signs.timeline)
+        return Begun(held, instant_now(table), None)
+
+    def work(run: Begun[None]) -> Protection:
+        run.held.check()
+        names = {
+            folder.folder: tuple(name for name, _ in folder.entries if not name.startswith(PARTITION_METAFILE))
+            for folder in plan.folders
+        }
+        _refuse_cleaned(plan, publish(table, plan.as_of, plan.record.comment, names))
+        return Protection(plan.as_of, "published")
+
+    session.monitor.step("protect the source")
+    changing(session, Kind.COPY, plan.as_of, {"to": plan.to, "savepoint": "temporary"}, look=look, work=work)
+
+
+def _refuse_cleaned(plan: CopyPlan, timeline: Timeline) -> None:
+    for clean in timeline.having(CLEAN):
+        if not clean.names <= plan.cleans:
+            raise Conflict(
+                f"{clean} appeared since the copy was planned, and may have deleted files of it",
+                hint="run the command again: it makes a new plan",
+                instant=clean.time,
+            )
+
+
+def _release(session: Session, plan: CopyPlan) -> None:
+    """Deletes the savepoint, unless it is no longer the copy's own."""
+    table = session.table
+
+    def look(held: Hold) -> Begun[None]:
+        return Begun(held, instant_now(table), None)
+
+    def work(run: Begun[None]) -> Protection:
+        run.held.check()
+        end_protection(table, plan.as_of, lambda found: found.comment == plan.record.comment)
+        return Protection(plan.as_of, "deleted")
+
+    session.monitor.step("end the protection of the source")
+    changing(session, Kind.COPY, plan.as_of, {"to": plan.to, "savepoint": "deleted"}, look=look, work=work)
+
+
+def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
+    """Copies what is missing: how many files, and bytes. Raises as ``execute_copy``."""
+    done = _each(session, "copy", copy_files, _tasks(session, plan, target))
+    foreign = [found.foreign for found in done if found.foreign]
+    if foreign:
+        raise Refused(
+            f"{target.uri} has another file than the table at {first_few(foreign)}",
+            hint=f"find out who has written there; {_BEGIN_AGAIN}",
+            files=foreign,
+        )
+    changed = [found.changed for found in done if found.changed]
+    if changed:
+        raise Conflict(
+            first_few(changed, most=1, rest=" (and {} more)"),
+            hint="run the same command again: it makes a new plan, and copies what is missing",
+        )
+    return sum(found.files for found in done), sum(found.bytes for found in done)
+
+
+def _complete(session: Session, plan: CopyPlan, target: Storage) -> list[FolderFiles]:
+    """Writes what the copy has beside the table's files: rollback blocks, and metafiles that are missing. Returns
+    them."""
+    tasks = [
+        BlockTask(target, entry.partition, entry.file_id, entry.base_instant, entry.logs, entry.targets)
+        for entry in plan.marked
+    ]
+    blocks = _each(session, "write rollback blocks", write_rollback_blocks, tasks)
+    found = [
+        (task.partition, block.name, block.size)
+        for task, written in zip(tasks, blocks, strict=True)
+        for block in written
+        if (block.name, block.size) not in task.logs
+    ]
+    for path in plan.bare:
+        body = partition_metafile.encode(path, plan.as_of, datetime.now(timezone.utc))
+        with suppress(FileExistsError):
+            target.create(data_path(path, PARTITION_METAFILE), body)
+        found.append((path, PARTITION_METAFILE, len(body)))
+    return [folder_files(path, [(name, size)]) for path, name, size in dict.fromkeys(found)]
+
+
+def _verify(session: Session, plan: CopyPlan, target: Storage, more: Iterable[FolderFiles]) -> None:
+    """Lists the copy: all files are there with their sizes, and no others. With ``checksum`` both are read. Raises
+    Refused, StorageFailed, EngineFailed."""
+    added: dict[str, list[tuple[str, int]]] = {}
+    for folder in more:
+        added.setdefault(folder.folder, []).extend(folder.entries)
+    tasks = [
+        FolderTask(target, folder_files(folder.folder, [*folder.entries, *added.get(folder.folder, ())]), alone)
+        for folder in (*plan.folders, *plan.meta)
+        for alone in [folder.folder != plan.archive]
+    ]
+    wrong = [path for found in _each(session, "verify", wrong_files, tasks) for path in found]
+    if not wrong and plan.checksum:
+        pieces = _tasks(session, plan, target)
+        wrong = [path for found in _each(session, "compare contents", differing, pieces) for path in found]
+    if wrong:
+        raise Refused(
+            f"the copy is wrong: {first_few(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from the table, or "
+            "should not be there; it is no table yet",
+            hint=_BEGIN_AGAIN,
+            files=wrong,
+        )
+
+
+def _tasks(session: Session, plan: CopyPlan, target: Storage) -> list[CopyTask]:
+    source = session.table.storage
+    parts = (part for folder in (*plan.meta, *plan.folders) for part in in_parts(folder))
+    return [CopyTask(source, target, part, plan.resumes, plan.logs_grow) for part in parts]
+
+
+def _each(session: Session, label: str, function: Callable[[Task], Value], tasks: Sequence[Task]) -> list[Value]:
+    session.monitor.step(label)
+    session.monitor.check()
+    return values(session.engine.map(label, function, tasks, session.monitor.counter(len(tasks))), label)

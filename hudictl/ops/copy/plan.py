@@ -1,0 +1,153 @@
+"""The plan of a copy, as data; and its record in the target, by which a copy that has begun is known again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import ClassVar
+
+from hudictl.copy_workers import FolderFiles
+from hudictl.errors import Refused
+from hudictl.formats.decode import decode
+from hudictl.formats.file_names import data_path
+from hudictl.formats.json_values import parse_json
+from hudictl.formats.layouts import META, OWN, PROPERTIES, SCRATCH
+from hudictl.formats.limits import RECORD_BYTES
+from hudictl.ops.undo.plan import MarkedSlice
+from hudictl.storage import Storage, entries_of, kind_of, read_whole
+from hudictl.table.locks.config import LockConfig
+
+RECORD = f"{OWN}/copy.json"
+_PART_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class CopyOptions:
+    """``partitions``: only these; empty for all. ``name`` of the new table; "" for that of the old one. ``checksum``:
+    contents are compared, too. ``savepoint``: the source may get a temporary savepoint."""
+
+    partitions: tuple[str, ...] = ()
+    name: str = ""
+    checksum: bool = False
+    savepoint: bool = True
+
+
+@dataclass(frozen=True)
+class CopyRecord:
+    """What a target is a copy of."""
+
+    source: str
+    as_of: str
+    partitions: tuple[str, ...]
+    name: str
+
+    @property
+    def comment(self) -> str:
+        """The comment of the savepoint that protects the source: it is not taken for one of a restore."""
+        return f"hudictl: protects the source of a copy of {self.as_of}; the copy's end deletes it"
+
+    def encode(self) -> bytes:
+        return json.dumps({"schema_version": 1, **asdict(self)}, indent=2).encode()
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """A copy of the table as of the commit ``as_of`` to the URI ``to``; the names in ``shown`` are those in JSON.
+
+    ``files`` and ``bytes`` are those of partitions, ``instants`` and ``timeline_files`` those of the timeline and of
+    what else is in .hoodie. ``rollback_blocks`` are written to the copy's logs, for instants that are not on its
+    timeline. ``requests`` of object stores and HDFS, at least; 0 between local folders. ``savepoint``: ``temporary``,
+    ``exists`` or ``none``. ``resumes``: the copy has begun before. ``done``: it is there.
+    """
+
+    shown: ClassVar = (
+        *("as_of", "to", "name", "partitions", "files", "bytes", "instants", "timeline_files", "rollback_blocks"),
+        *("requests", "savepoint", "checksum", "resumes", "done", "lock"),
+    )
+
+    record: CopyRecord
+    to: str
+    options: CopyOptions
+    savepoint: str
+    resumes: bool
+    done: bool
+    lock: LockConfig
+    folders: tuple[FolderFiles, ...] = field(default=(), repr=False)
+    meta: tuple[FolderFiles, ...] = field(default=(), repr=False)
+    archive: str = ""
+    bare: tuple[str, ...] = ()
+    marked: tuple[MarkedSlice, ...] = field(default=(), repr=False)
+    instants: int = 0
+    cleans: frozenset[str] = frozenset()
+    logs_grow: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def as_of(self) -> str:
+        return self.record.as_of
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def checksum(self) -> bool:
+        return self.options.checksum
+
+    @property
+    def partitions(self) -> int:
+        return len(self.folders)
+
+    @property
+    def files(self) -> int:
+        return sum(folder.number for folder in self.folders)
+
+    @property
+    def bytes(self) -> int:
+        return sum(folder.size for folder in self.folders)
+
+    @property
+    def timeline_files(self) -> int:
+        return sum(folder.number for folder in self.meta)
+
+    @property
+    def rollback_blocks(self) -> int:
+        return sum(len(marked.targets) for marked in self.marked)
+
+    @property
+    def requests(self) -> int:
+        """To read each part, and to write it."""
+        stores = len([uri for uri in (self.record.source, self.to) if kind_of(uri) != "file"])
+        parts = self.files + self.timeline_files + self.bytes // _PART_BYTES
+        return stores * (parts + 2 * self.partitions)
+
+
+def read_target(target: Storage, record: CopyRecord) -> tuple[bool, bool]:
+    """Whether a copy has begun in a folder, and whether it is done. Raises Refused: something else is there."""
+    try:
+        found = parse_json(read_whole(target, RECORD, RECORD_BYTES))
+        if not isinstance(found, dict) or found.pop("schema_version", None) != 1:
+            raise ValueError("unknown version")
+        begun = decode(CopyRecord, found)
+    except FileNotFoundError:
+        begun = None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _other(target, f"{RECORD} cannot be read: {error}") from error
+    if begun == record:
+        return True, target.stat(PROPERTIES) is not None
+    if begun is not None:
+        raise _other(target, f"there is a copy of {begun.source} as of {begun.as_of}, made with other arguments")
+    # Before the record there can be folders for temporary files, if this process died.
+    for folder, name in (("", META), (META, OWN), (OWN, SCRATCH)):
+        for entry in entries_of(target, folder):
+            path = data_path(folder, entry.name)
+            if path != name or not entry.is_dir:
+                raise _other(target, f"there is {path!r} in it, and no record of this copy")
+    return False, False
+
+
+def _other(target: Storage, why: str) -> Refused:
+    return Refused(
+        f"{target.uri} is not empty: {why}",
+        hint="give another folder that is empty, or does not exist; hudictl deletes nothing there",
+        target=target.uri,
+    )

@@ -1,0 +1,1 @@
+"""Tests of hudictl/ops/savepoint."""
