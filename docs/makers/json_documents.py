@@ -52,6 +52,7 @@ from hudictl.reports.metadata_files import ListedFile, ListedPartition
 from hudictl.reports.metadata_lookup import ColumnStatsRow, LookupRow
 from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference
+from hudictl.reports.partition_back import PartitionsBack
 from hudictl.reports.partitions import PartitionRow
 from hudictl.reports.phases import PhaseRow
 from hudictl.reports.record_versions import FoundRecord, RecordVersion
@@ -177,6 +178,13 @@ DOCUMENTS = (
     Document("undo list", ROWS, UndoRow, before=_KEEPING),
     Document("undo drop", RESULT, UndoDrop, PLANNED, "LAST --plan", before=_KEEPING),
     Document("undo drop", RESULT, UndoDropped, DONE, "LAST --yes", before=_KEEPING),
+    Document(
+        "restore",
+        RESULT,
+        PartitionsBack,
+        "with `--partition` and `--plan`",
+        "20261121030412254 --partition part-0 --plan",
+    ),
     Document("copy", RESULT, CopyPlan, f"{PLANNED}, or nothing to do", f"{_COPY} --plan"),
     Document("copy", RESULT, CopyResult, DONE, None),
     Document("failed-writes list", ROWS, PendingWrite, table=FAILED),

@@ -366,6 +366,10 @@ WORDS = {
     "RollbackOutcome.metadata_table": "rolled back, brought forward, kept (nothing of it changed), deleted, or none.",
     "RollbackOutcome.rollback": "The rollback's own instant; null if there is none.",
     "RollbackResult.metadata_table": "rolled back, brought forward, kept (nothing of it changed), deleted, or none.",
+    "PartitionsBack.target": "The commit as of which they come back.",
+    "PartitionsBack.partitions": "The partitions.",
+    "PartitionsBack.copy": "The command that makes the copy.",
+    "PartitionsBack.statements": "The statements of Spark SQL that write its rows.",
     # Undo
     "undo": "The instant that `hudictl undo` takes; null if the deleted files are not kept.",
     "undoes": "The operation to undo, by its instant.",

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change, told_after
+from hudictl.cli.change import Change, Question, run_change, table_line, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
+    PATH,
     ChangeOptions,
     Command,
     EngineOptions,
@@ -20,10 +21,11 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
+from hudictl.cli.show import PLANNED, ChangeOutcome, show_result
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
-from hudictl.errors import UsageError
+from hudictl.errors import Refused, UsageError
 from hudictl.phrases import first_few, gone
 
 if TYPE_CHECKING:
@@ -101,6 +103,15 @@ def restore_options(command: Command) -> Command:
     help="Also read the footers of the base files that the target needs, and all blocks of its logs. A damaged file "
     "refuses the restore.",
 )
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    metavar="PATH",
+    type=PATH,
+    help="With --plan: print the steps that bring only this partition back: a copy, from which Hudi writes it again. "
+    "Repeatable.",
+)
 @accept_lost_option
 @restore_options
 @table_options
@@ -116,6 +127,7 @@ def restore(
     rule: str | None,
     accept_lost_instants: bool,
     deep: bool,
+    partitions: tuple[str, ...],
 ) -> None:
     """Restore the table to SAVEPOINT, or to a commit with --to-instant.
 
@@ -123,6 +135,9 @@ def restore(
     """
     if (savepoint is None) == (to_instant is None):
         raise UsageError("give one target: either SAVEPOINT, or --to-instant INSTANT")
+    if partitions:
+        _show_partitions_back(common, change, savepoint or to_instant or "", partitions)
+        return
     options = how.options(
         to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants, deep=deep
     )
@@ -136,6 +151,24 @@ add_list_and_show(
     shows="Show the files that a restore has deleted, or the instants that a pending one removes.\n\n"
     "In hudi-cli: `show restore`.",
 )
+
+
+def _show_partitions_back(
+    common: TableOptions, change: ChangeOptions, target: str, partitions: tuple[str, ...]
+) -> None:
+    """Raises Refused: without --plan."""
+    from hudictl.reports.partition_back import partitions_back
+
+    if not change.plan:
+        raise Refused(
+            "a restore is of the whole table: hudictl writes no commit of data",
+            hint="with --plan, it prints the steps that bring single partitions back",
+        )
+    table = common.open()
+    found = partitions_back(table, target, partitions)
+    lines = ["1. Copy the partitions as they were:", "", f"   {found.copy}", "", "2. In Spark SQL, with Hudi:", ""]
+    lines += [f"   {statement};" for statement in found.statements]
+    show_result(common, "restore", table.uri, found, [table_line(table), *lines], PLANNED, ChangeOutcome.PLANNED)
 
 
 def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change[RestorePlan, RestoreResult]":

@@ -7,7 +7,7 @@ the next writes (seen on a Hive metastore with 0.15.0, 1.0.2 and 1.2.0). A sync 
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hudictl.formats.instants import Instant
@@ -78,7 +78,7 @@ class CatalogGap:
             named, value = part.startswith(f"{field}="), part.removeprefix(f"{field}=")
             if named != self.hive_style or "=" in value:
                 return None
-            values.append(f"{_name(field)}={_text(value)}")
+            values.append(f"{in_hiveql(field)}={_text(value)}")
         return f"PARTITION ({', '.join(values)})"
 
 
@@ -102,9 +102,16 @@ def catalog_gap(
         if commit is not None:
             seen |= dict.fromkeys(filter(None, commit.stats), True)
             seen |= dict.fromkeys(commit.replaced if commit.operation == _DROPPED else (), False)
-    return CatalogGap(
+    return replace(
+        named_by_catalog(table),
         vanishing_partitions=_paths(path for path, visible in seen.items() if visible and path not in needed),
         returning_partitions=_paths(path for path, visible in seen.items() if not visible and path in needed),
+    )
+
+
+def named_by_catalog(table: Table) -> CatalogGap:
+    """How a catalog names a table and its partitions; without a gap."""
+    return CatalogGap(
         tables=_tables(table),
         fields=table.partition_fields if _values_in_path(table.properties) else (),
         hive_style=table.properties.get("hoodie.datasource.write.hive_style_partitioning", "").lower() == "true",
@@ -120,8 +127,8 @@ def _tables(table: Table) -> tuple[str, ...]:
     database, name = table.properties.get("hoodie.database.name"), table.properties.get("hoodie.table.name", "")
     if not _quotable(f"{database or ''}{name}"):
         return ()
-    within = f"{_name(database)}." if database else ""
-    return tuple(within + _name(f"{name}{suffix}") for suffix in (("",) if table.is_cow else ("", "_ro", "_rt")))
+    within = f"{in_hiveql(database)}." if database else ""
+    return tuple(within + in_hiveql(f"{name}{suffix}") for suffix in (("",) if table.is_cow else ("", "_ro", "_rt")))
 
 
 def _values_in_path(properties: Mapping[str, str]) -> bool:
@@ -136,7 +143,7 @@ def _quotable(text: str) -> bool:
     return text.isprintable() and _OBEYED.search(text) is None
 
 
-def _name(text: str) -> str:
+def in_hiveql(text: str) -> str:
     """A name in HiveQL."""
     return "`" + text.replace("`", "``") + "`"
 
