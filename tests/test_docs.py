@@ -104,7 +104,10 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def options(command: click.Command) -> set[str]:
-    return {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)} | {
+        "--help",
+        "--version",
+    }
 
 
 def test_generated_files_are_up_to_date(tmp_path: Path) -> None:

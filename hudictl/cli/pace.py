@@ -24,11 +24,17 @@ class Pace:
 
 
 keep_files_option = click.option(
-    "--keep-files",
-    is_flag=True,
+    "--keep-files/--delete-files",
+    default=None,
     help="Move the files into .hoodie/.hudictl/undo, instead of deleting them. `hudictl undo` brings all back, until "
-    "the next write.",
+    "the next write. Default: as the profile says, or delete.",
 )
+
+
+def keeps_files(given: bool | None) -> bool:
+    """Whether files are kept: as the command line says, else as the profile."""
+    profile = click.get_current_context().params.get("profile")
+    return given if given is not None else profile is not None and bool(profile.keep_files)
 
 
 def pace_options(command: Command) -> Command:
@@ -58,8 +64,10 @@ def pace_options(command: Command) -> Command:
     @keep_files_option
     @idle_option
     @functools.wraps(command)
-    def wrapped(settle: float, grace: float, keep_backup: bool, keep_files: bool, idle_ms: int, **kwargs: Any) -> Any:
-        return command(pace=Pace(idle_ms, settle, grace, keep_backup, keep_files), **kwargs)
+    def wrapped(
+        settle: float, grace: float, keep_backup: bool, keep_files: bool | None, idle_ms: int, **kwargs: Any
+    ) -> Any:
+        return command(pace=Pace(idle_ms, settle, grace, keep_backup, keeps_files(keep_files)), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

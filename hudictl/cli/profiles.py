@@ -21,6 +21,7 @@ CONFIG = "config_file"
 ENGINES = ("spark", "local")
 LOCK_SETTINGS = ("hoodie.write.lock.", "hoodie.write.concurrency.")
 MAPS = ("storage_options", "hoodie_conf", "spark_conf")
+_SWITCHES = ("shared_filesystem", "keep_files")
 _TEXTS = ("uri", "timezone", "engine", "master", "props")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -44,6 +45,7 @@ class Profile:
     engine: str = ""
     master: str = ""
     shared_filesystem: bool = False
+    keep_files: bool = False
     props: str = ""
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     hoodie_conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -147,14 +149,14 @@ def _profile(name: str, values: Any, file: str) -> Profile:
         raise UsageError(f"{file}: profiles.{name}: write a table: [profiles.{name}]")
     where = Profile(name, file).where
     for key, value in values.items():
-        if key not in (*_TEXTS, *MAPS, "shared_filesystem"):
-            known = ", ".join((*_TEXTS, "shared_filesystem", *MAPS))
+        if key not in (*_TEXTS, *MAPS, *_SWITCHES):
+            known = ", ".join((*_TEXTS, *_SWITCHES, *MAPS))
             raise UsageError(f"{file}: profile {name}: unknown key {key}", hint=f"known: {known}; see docs/profiles.md")
         if key in _TEXTS and not (isinstance(value, str) and value):
             raise UsageError(f"{where(key)}: not a text")
         if key in MAPS and not isinstance(value, dict):
             raise UsageError(f"{where(key)}: write a table of keys and values")
-        if key == "shared_filesystem" and not isinstance(value, bool):
+        if key in _SWITCHES and not isinstance(value, bool):
             raise UsageError(f"{where(key)}: write true or false")
         if key == "engine" and value not in ENGINES:
             raise UsageError(f"{where(key)}: write {' or '.join(ENGINES)}")

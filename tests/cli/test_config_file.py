@@ -19,6 +19,7 @@ timezone = "Europe/Berlin"
 engine = "spark"
 master = "yarn"
 shared_filesystem = true
+keep_files = true
 props = "trips.properties"
 
 [profiles.trips.storage_options]
@@ -61,6 +62,7 @@ def test_every_key_is_read_and_relative_paths_begin_at_the_file() -> None:
             engine="spark",
             master="yarn",
             shared_filesystem=True,
+            keep_files=True,
             props="/etc/lake/trips.properties",
             storage_options={
                 "key": {"env": "LAKE_KEY"},
@@ -123,6 +125,7 @@ def test_an_unknown_key_is_named_with_its_file(text: str, named: str) -> None:
         "uri = ''",
         "engine = 'flink'",
         "shared_filesystem = 'yes'",
+        "keep_files = '7d'",
         "storage_options = 'hush-hush'",
     ],
 )

@@ -18,7 +18,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
-from hudictl.cli.pace import keep_files_option
+from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -61,7 +61,7 @@ def delete(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    keep_files: bool,
+    keep_files: bool | None,
     idle_ms: int,
     keeping: Keeping,
     paths: tuple[str, ...],
@@ -79,7 +79,7 @@ def delete(
     """
     from hudictl.ops.clean_up.orphans import OrphanOptions
 
-    options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keep_files, paths=paths)
+    options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keeps_files(keep_files), paths=paths)
     run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
