@@ -2,56 +2,23 @@
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 from tests.interop import product as finishing
 from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
 from tests.walks.findings import BROKEN, unexpected
-from tests.walks.kept import Outcome, listed, made_anew, metadata_of, not_as_planned, planned
-from tests.walks.product import Answer, ask, changes
+from tests.walks.kept import listed, made_anew, metadata_of, not_as_planned, planned
+from tests.walks.probe import AT_ONCE, CHANGES, Probe, way_on
+from tests.walks.product import Answer, changes
 from tests.walks.rows import later, rows_after
 from tests.walks.shape import LAZY
 from tests.walks.table import DEATH, FAILURE, Table
+from tests.walks.undone import is_undone
 from tests.walks.verdict import alike, judged
 
-AT_ONCE = ("--idle", "0s")
 EXPIRED = ("--interval", "20s", "--misses", "2")
-# A restore of a small table makes about so many changes.
-CHANGES = 150
-
-
-@dataclass
-class Probe:
-    """One command on a copy of the table, and what it came to. ``hudis`` are problems that Hudi had before it, too;
-    ``strays`` are the files that are not the table's, as they were: Hudi's own clean takes those of a nested table.
-    ``light``: Hudi reads the result, and does not write into it. ``broken``: what keeps Hudi from working was
-    there before it."""
-
-    before: Table
-    table: Table
-    chance: Random
-    folder: Path
-    light: bool = False
-    broken: bool = False
-    commands: int = 0
-    refusals: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    hudis: list[str] = field(default_factory=list)
-    strays: dict[str, bytes] = field(default_factory=dict)
-    adopted: Table | None = None
-    outcome: Outcome | None = None
-    outcomes: list[Outcome] = field(default_factory=list)
-
-    def ask(self, *words: str, kill_at: int | None = None) -> Answer:
-        self.commands += 1
-        return ask(self.table.base, *words, kill_at=kill_at)
-
-    def problem(self, text: str) -> None:
-        self.problems.append(text)
 
 
 def restore(probe: Probe, target: str = "") -> None:
@@ -299,13 +266,21 @@ def _change(
 ) -> None:
     """Executes, by chance with a death in between and any way on from there; then all must be as planned."""
     table, probe.broken = probe.table, probe.table.is_broken
+    words, broken = [*words], set(table.broken)
     if "--keep-plan" in words:  # its plan is there afterwards
         table.broken.discard(words[1])
     probe.strays = {name: body for name in table.strays if (body := _body(table.base / name)) is not None}
     before = table.rows
     after = rows_after([write for write in table.writes if write.instant not in removed])
     present = {write.instant for write in table.writes}
+    undone = is_undone(probe, words, what)
     kill_at = probe.chance.randrange(CHANGES) if probe.chance.random() < 0.4 else None
+    if probe.problems:
+        return
+    if undone:
+        table.broken, probe.outcome = broken, None
+        _finished(probe, before, f"{what}, then undone", present)
+        return
     done = probe.ask(*words, "--yes", kill_at=kill_at)
     if done.code is None:
         table.past.add(DEATH)
@@ -313,7 +288,7 @@ def _change(
         ways = ("again", "again", "resume", "withdraw", *(["hudi"] if finish else []))
         # With nothing done, readers would not see the rows of the model.
         way = "again" if table.undone else probe.chance.choice(ways)
-        if not _way_on(probe, words, way, what, finish):
+        if not way_on(probe, words, way, what, finish):
             return
         what = f"{what}, then {way}"
         if probe.outcome:
@@ -327,35 +302,6 @@ def _change(
     if probe.outcome and undone:
         probe.outcome.ended += ", and nothing done"
     _finished(probe, before if undone else after, what, present - (set() if undone else set(removed)))
-
-
-def _way_on(probe: Probe, words: list[str], way: str, what: str, finish: Callable[[], object] | None) -> bool:
-    """Ends what a dead hudictl has begun; whether it could be."""
-    show = probe.ask("table", "show")
-    if show.code != 0:
-        probe.problem(f"{what}: {show}")
-    if way == "hudi" and finish is not None:
-        try:
-            finish()
-        except JudgeError as error:
-            if any(probe.ask("resume", *AT_ONCE, "--yes").code == 0 for _ in range(3)):
-                return True
-            probe.problem(f"{what}: neither Hudi nor `resume` ends it: {error}")
-            return False
-        return True
-    tries = {"again": [words], "resume": [["resume", *AT_ONCE]], "withdraw": [["resume", "--withdraw", *AT_ONCE]]}[way]
-    if way == "withdraw":
-        tries.append(["resume", *AT_ONCE])
-    answer = None
-    for again in tries:
-        for _ in range(3):
-            answer = probe.ask(*again, "--yes")
-            if answer.code != 3:
-                break
-        if answer is not None and answer.code == 0:
-            return True
-    probe.problem(f"{what}: no way on by {way}: {answer}")
-    return False
 
 
 def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from random import Random
 from tests.interop.judge import Judge, JudgeError
 from tests.walks import findings, probes, steps, wild
 from tests.walks.kept import Outcome
+from tests.walks.probe import AT_ONCE, Probe
 from tests.walks.product import ask
 from tests.walks.shape import Shape, by_chance, with_indexes
 from tests.walks.steps import Step
@@ -119,7 +120,7 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
 
 def _told(report: Report, table: Table) -> bool:
     """Whether check finds that a clustering has undone a commit."""
-    rows = ask(table.base, "check", *probes.AT_ONCE).result
+    rows = ask(table.base, "check", *AT_ONCE).result
     found = [row["subject"].split()[0] for row in rows if row["finding"] == "changes-undone"]
     if table.undone not in found:
         report.problems.append(f"check does not find that {table.undone} has undone a commit")
@@ -129,7 +130,7 @@ def _told(report: Report, table: Table) -> bool:
 def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
     """Rows, findings and indexes after a step; whether the walk goes on."""
     if (table.good or table.is_broken) and (wrong := table.wrong_rows(readers=[chance.random() < 0.5])):
-        found = ask(table.base, "check", *probes.AT_ONCE)
+        found = ask(table.base, "check", *AT_ONCE)
         if table.is_broken and found.code == 3 and ("commit-ahead" in found.said or not table.ahead):
             return True
         if "nested_table" in table.past and any(row["finding"] == "other-table" for row in found.result):
@@ -143,7 +144,7 @@ def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
         else:
             report.hudis.append(f"after {name}: {wrong}")
         return False
-    check = ask(table.base, "check", *probes.AT_ONCE)
+    check = ask(table.base, "check", *AT_ONCE)
     if missed := findings.missed(table, name, check):
         report.problems.append(f"after {name}, check does not find {missed}")
         return False
@@ -171,7 +172,7 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     act = chance.choices(list(weights), list(weights.values()))[0]
     if blocked := _blocked(table) or bool(table.undone):
         act = probes.before_undone if table.undone else probes.resume
-    probe = probes.Probe(table, table.copy(folder), chance, folder)
+    probe = Probe(table, table.copy(folder), chance, folder)
     probe.table.age_heartbeats()
     try:
         act(probe)
