@@ -29,6 +29,7 @@ class Probe:
     light: bool = False
     broken: bool = False
     commands: int = 0
+    undone: int = 0
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hudis: list[str] = field(default_factory=list)

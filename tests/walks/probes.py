@@ -206,6 +206,7 @@ def sweep(probe: Probe) -> None:
         one = Probe(table, copy, probe.chance, _emptied(probe.folder / "one"), light=True)
         act(one, target)
         probe.commands += one.commands
+        probe.undone += one.undone
         probe.outcomes += one.outcomes
         probe.refusals += one.refusals
         probe.hudis += one.hudis

@@ -30,6 +30,7 @@ def is_undone(probe: Probe, words: list[str], what: str) -> bool:
     earlier = {row["undo"] for row in probe.ask("undo", "list").result}
     if not _done(probe, keeping, own, what) or not _undo(probe, earlier, own, what):
         return False
+    probe.undone += 1
     what = f"{what}, undone"
     if different := _different(files, _files(probe.table.base)):
         probe.problem(f"{what}: not as before: {different[:6]}")
@@ -57,8 +58,8 @@ def _done(probe: Probe, keeping: list[str], own: Random, what: str) -> bool:
 
 
 def _undo(probe: Probe, earlier: Collection[str], own: Random, what: str) -> bool:
-    """Undoes all that has kept files now, newest first: an attempt that died before its request has kept files of its own. By
-    chance it is killed once."""
+    """Undoes all that has kept files now, newest first: an attempt that died before its request has kept some of its
+    own. By chance it is killed once."""
     kept = [row for row in probe.ask("undo", "list").result if row["undo"] not in earlier]
     kill_at = own.randrange(CHANGES) if own.random() < 0.3 else None
     for row in kept:
@@ -106,5 +107,6 @@ def _rows(probe: Probe) -> list[object]:
 
 
 def _findings(probe: Probe) -> list[tuple[str, str]]:
-    """What check finds, without what it says of ages."""
-    return sorted((row["finding"], row["subject"]) for row in probe.ask("check", *AT_ONCE).result)
+    """What check finds, but for what a death leaves in hudictl's own folder."""
+    found = ((row["finding"], row["subject"]) for row in probe.ask("check", *AT_ONCE).result)
+    return sorted((finding, subject) for finding, subject in found if not subject.startswith(f"{OWN}/"))

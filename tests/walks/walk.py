@@ -49,10 +49,12 @@ class Walk:
 @dataclass
 class Report:
     """What came of a walk. ``hudis`` are steps that Hudi itself failed, and rows that it lost without hudictl;
+    ``undone`` counts undos;
     ``metadata`` is what became of the metadata table in each restore and rollback, in a walk with all indexes."""
 
     walk: Walk
     commands: int = 0
+    undone: int = 0
     done: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -179,6 +181,7 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     except JudgeError as error:
         probe.problem(f"{act.__name__}: {error}")
     report.commands += probe.commands
+    report.undone += probe.undone
     report.refusals.extend(f"{act.__name__}: {reason}" for reason in probe.refusals)
     report.problems += [f"{act.__name__}: {problem}" for problem in probe.problems]
     report.hudis += probe.hudis
