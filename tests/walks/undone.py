@@ -6,6 +6,7 @@ from random import Random
 
 from tests.interop.judge import JudgeError
 from tests.walks.probe import AT_ONCE, CHANGES, Probe, way_on
+from tests.walks.table import DEATH
 from tests.walks.verdict import kind
 
 OWN = ".hoodie/.hudictl"
@@ -52,6 +53,8 @@ def _done(probe: Probe, keeping: list[str], own: Random, what: str) -> bool:
         probe.problem(f"{what}: planned, but {done}")
         return False
     way = own.choice(("", "", "again", "resume"))
+    if done.code is None:
+        probe.table.past.add(DEATH)
     if done.code is None and way:
         return way_on(probe, keeping, way, f"{what}, killed at change {kill_at}", None)
     return True
@@ -69,6 +72,7 @@ def _undo(probe: Probe, earlier: Collection[str], own: Random, what: str) -> boo
             return False
         done = probe.ask(*words, "--yes", kill_at=kill_at)
         if done.code is None:
+            probe.table.past.add(DEATH)
             left = [one["undo"] for one in probe.ask("undo", "list").result]
             done = probe.ask(*words, "--yes") if row["undo"] in left else plan
         if done.code != 0:

@@ -49,8 +49,8 @@ class Walk:
 @dataclass
 class Report:
     """What came of a walk. ``hudis`` are steps that Hudi itself failed, and rows that it lost without hudictl;
-    ``undone`` counts undos;
-    ``metadata`` is what became of the metadata table in each restore and rollback, in a walk with all indexes."""
+    ``metadata`` is what became of the metadata table in each restore and rollback, in a walk with all indexes.
+    ``undone`` counts undos."""
 
     walk: Walk
     commands: int = 0
