@@ -12,7 +12,7 @@ from functools import partial
 from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
-from hudictl.formats.instants import RESTORE, ROLLBACK, State
+from hudictl.formats.instants import RESTORE, ROLLBACK, State, time_in_name
 from hudictl.formats.layouts import META, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.put_back.planning import (
     UndoPlan,
@@ -188,7 +188,10 @@ def _refuse_failed(outcomes: Sequence[DeleteOutcome], room: Room) -> None:
 def _forget(session: Session, room: Room) -> None:
     """Deletes what the operation has left in hudictl's own folder, and its heartbeats."""
     table = session.table
-    remove_traces(table, set(room.times))
+    # What another program had begun has its traces back already.
+    before = [seen.path for seen in room.before if on_timeline(table, seen.path)]
+    begun = {time_in_name(path.rpartition("/")[2]) for path in before}
+    remove_traces(table, set(room.times) - begun)
     for time in room.times:
         aside = keeping_none(time)
         names = (f"{aside.folder}.json", aside.files, aside.dropped_files, f"{OWN}/restore-{time}")

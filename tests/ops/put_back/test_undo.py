@@ -1,6 +1,7 @@
 """The guards of an undo, each with the thing coming in before it and between its steps; and what is kept."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
+from hudictl.formats import rollback
 from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
@@ -27,6 +30,7 @@ from hudictl.table.kept import begun_undo, room_times
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, At, Copy, die, plan, put, restore, roll_back, savepoint, session, tree
+from tests.ops.rollback.execute_support import own_files
 from tests.ops.rollback.together_support import OPTIONS, clean, many
 from tests.state.orphans.find_support import between_commits, listed_orphan
 
@@ -236,6 +240,28 @@ def test_a_rollback(unpack: Unpack, version: str, name: str) -> None:
     assert result.undo == result.rollback
     undo(copy, result.rollback)
     assert state(copy) == before
+
+
+@VERSIONS
+def test_a_rollback_that_another_program_has_begun(unpack: Unpack, version: str) -> None:
+    """It is pending again, with the heartbeat of its writer."""
+    copy = unpack(version, "cow_part")
+    target, time = copy.commits[-1], "20261121040000000"
+    requests = tuple(
+        RollbackRequest(path.rpartition("/")[0], (f"{copy.path}/{path}",)) for path in own_files(copy, target)
+    )
+    body = rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, "commit"), requests))
+    copy.write(f"{time}.rollback.requested", body)
+    copy.write(f"{time}.rollback.inflight")
+    beat = copy.meta / ".heartbeat" / time
+    put(beat, b"")
+    os.utime(beat, (1, 1))
+    before = state(copy)
+    assert roll_back(copy, target, options=RollbackOptions(keep_files=True)).undo == time
+    assert not beat.exists()
+    undo(copy, time)
+    assert state(copy) == before
+    assert beat.stat().st_mtime == 1
 
 
 @VERSIONS
