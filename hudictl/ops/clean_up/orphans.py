@@ -267,7 +267,6 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     if plan.metadata_table.mode is Mode.FORWARD:
         unchanged(table, plan.metadata_table)
         clock.metadata_time_can_be_given(table, signs.timeline)
-    recover_properties(table.storage)
     return Begun(held, instant_now(table), None)
 
 
@@ -275,6 +274,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
     undo = time if keeps_files(session) else None
+    recover_properties(table.storage)
     if plan.unfinished:
         session.monitor.step("finish earlier deletions")
         run.held.check()

@@ -146,7 +146,6 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
         unchanged(table, undo.metadata_table)
     plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, undo.marked, counted=True)))
 
-    recover_properties(table.storage)
     drop_staged(table, plan.resumes)
     timeline = load_timeline(table).without({plan.withdrawn, *removed})
     restore = plan.resumes or clock.new_time(table, timeline)
@@ -156,6 +155,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
 def _restore(run: RestoreRun) -> RestoreResult:
     started = time.monotonic()
     run = replace(run, session=keeping_files(run.session, Kind.RESTORE, [run.time], [run.plan.target]))
+    recover_properties(run.table.storage)
     run = _begin(run)
     inflight = time.monotonic()
 

@@ -96,7 +96,6 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     check_around(session, signs)
     plans = [_looked_at(session, signs, plan) for plan in plans]
 
-    recover_properties(table.storage)
     ended = {plan.target for plan in plans}.union(*(plan.rollbacks_superseded for plan in plans))
     timeline = load_timeline(table).without(ended)
     new = clock.new_time(table, timeline) if any(plan.resumes is None for plan in plans) else ""
@@ -139,6 +138,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     targets = [one.plan.target for one in run.each]
     run = replace(run, session=keeping_files(run.session, Kind.ROLLBACK, run.times, targets))
     table = run.table
+    recover_properties(table.storage)
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
     for one in run.each:
         uncommit_hashing_metadata(table, one.plan.undo.hashing)

@@ -370,3 +370,13 @@ def test_a_drop_of_the_metadata_table_since_then(unpack: Unpack) -> None:
     drop_metadata(session(copy.table), plan_metadata_drop(session(copy.table), DropOptions(idle_ms=0)))
     with pytest.raises(Refused, match=r"is gone|has come|has changed"):
         plan_undo(session(copy.table), time, 0)
+
+
+@VERSIONS
+def test_an_interrupted_update_of_the_properties_is_as_before(unpack: Unpack, version: str) -> None:
+    """The operation ends it; so its backup comes back, too."""
+    copy = unpack(version, "cow_part")
+    shutil.copy2(copy.meta / "hoodie.properties", copy.meta / "hoodie.properties.backup")
+    before = state(copy)
+    undo(copy, restored(copy))
+    assert state(copy) == before
