@@ -1,10 +1,12 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import properties
+from hudictl.formats.instants import RESTORE, SAVEPOINT
 from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import first_few
@@ -20,7 +22,7 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
     StorageFailed."""
     now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
     before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
-    _same(room, contents, before, now, "the timeline")
+    _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
     if changes_metadata_table(contents):
         before = {seen.path: seen.size for seen in room.before if of_metadata_table(seen.path)}
         now = {seen.path: seen.size for seen in metadata_files(table)}
@@ -30,6 +32,15 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
             _refuse_changed(room, changed, "has changed", PROPERTIES)
+
+
+def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -> Contents:
+    """A restore that has ended has removed the savepoint that it made: one that is there is the operator's."""
+    restore = timeline.find(room.times[0], RESTORE)
+    if restore is None or not restore.completed:
+        return contents
+    made = (path for path in contents.made if f".{SAVEPOINT}" not in path.rpartition("/")[2])
+    return replace(contents, made=frozenset(made))
 
 
 def _own_properties(storage: Storage, path: str) -> dict[str, str]:

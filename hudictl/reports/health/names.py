@@ -4,7 +4,7 @@ very much."""
 from collections.abc import Mapping
 
 FINDINGS: Mapping[str, str] = {
-    "timeline.unfinished": "at-work pending-restore restore-without-plan "
+    "timeline.unfinished": "at-work undo-begun pending-restore restore-without-plan "
     "pending-rollback armed-rollback rollback-remnant",
     "timeline.contents": "empty-result",
     "timeline.plans": "empty-plan missing-plan",

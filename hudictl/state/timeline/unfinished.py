@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import INITIAL, ROLLBACK, State
+from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
+from hudictl.table.kept import begun_undo
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
@@ -25,6 +26,7 @@ RESTORE_WITHOUT_PLAN = "restore-without-plan"
 ARMED_ROLLBACK = "armed-rollback"
 PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
+UNDO_BEGUN = "undo-begun"
 _WITHDRAWN = (
     "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay deleted"
 )
@@ -40,7 +42,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A restore or rollback that has not ended.
+    """A restore or rollback that has not ended, or an undo of one.
 
     ``name`` is the name of its finding. ``at_work`` says why it may be running now; "" if it is not.
     ``writers_can_start``: Hudi's writers can write, although they may roll back something first. ``remedy`` has more
@@ -64,15 +66,34 @@ class Unfinished:
 
 def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished]:
     """All that has not ended, the most severe first; without rollbacks of a pending restore, which ends them itself.
+    While an undo has begun, it alone: nothing else is done before it, and it takes its own operation back.
 
     Args:
         idle_ms: an operation of Hudi's with activity less than this ago may be running.
     """
     owner = living_owner(table.storage, signs.now_ms)
     working = f"`{owner.command}` is running (process {owner.pid} on {owner.host})" if owner else ""
+    begun = begun_undo(table)
+    if begun is not None:
+        return [_undo(signs, begun, working)]
     restores = [*_restores(table, signs, idle_ms, working)]
     rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
     return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
+
+
+def _undo(signs: Signs, time: str, working: str) -> Unfinished:
+    """An undo that has begun; its operation may be on no timeline any more."""
+    own = signs.timeline.find(time, RESTORE, ROLLBACK)
+    return Unfinished(
+        name=UNDO_BEGUN,
+        instant=str(own) if own is not None else time,
+        time=time,
+        completed=False,
+        meaning=f"the undo of {time} has begun, and not ended",
+        at_work=working,
+        writers_can_start=False,
+        remedy=(Remedy(command_of("undo", time), "all is as it was before the operation"),),
+    )
 
 
 def in_words(remedy: Sequence[Remedy]) -> str:

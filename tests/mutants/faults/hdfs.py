@@ -88,8 +88,8 @@ FAULTS = (
     ),
     Fault(
         HDFS,
-        "                    reason = failure = str(error)\n",
-        "                    reason = str(error)\n",
+        "failure = str(error)\n            outcomes.append(DeleteOutcome(path, ",
+        "str(error)\n            outcomes.append(DeleteOutcome(path, ",
         "a deletion of many files takes hours to fail",
         (f"{TESTS}test_deletions_while_nothing_answers",),
     ),

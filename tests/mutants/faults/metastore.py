@@ -132,7 +132,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/execute.py",
-        "        catalog=plan.undo.catalog,\n",
+        "        **vars(afterwards(run.table, plan.resumes, plan.undo, plan.checkpoint)),\n",
         "",
         "the result of a rollback does not say what the catalog lists wrongly",
         ("ops/undo/test_catalog.py",),

@@ -177,7 +177,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate)\n"),
+        ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate, undo)\n"),
         "",
         "a command with nothing to do takes the claim and writes a record",
         ("ops/clean_up/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
@@ -378,7 +378,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate)\n",
+        "    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate, undo)\n",
         "",
         "a rerun without orphans takes the rest of its own metadata table for a writer's, and never ends well",
         OF_LEFT,

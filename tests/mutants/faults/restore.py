@@ -102,6 +102,7 @@ FAULTS = (
             "        with suppress(StorageFailed):\n"
             "            delete_instant(run.table, load_timeline(run.table).find(run.time, "
             "fmt.RESTORE))\n"
+            "            drop_room(run.table, run.time)\n"
             "        raise"
         ),
         "        raise",

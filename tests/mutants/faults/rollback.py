@@ -179,8 +179,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "                delete_instant(table, timeline.find(rollback_time, fmt.ROLLBACK))\n",
-        "                pass\n",
+        "            delete_instant(run.table, timeline.find(rollback_time, fmt.ROLLBACK))\n",
+        "            pass\n",
         "a rollback that was refused in the last moment stays armed",
         tests=("ops/rollback/test_beside.py::test_another_process_requests_a_rollback_of_the_instant",),
     ),

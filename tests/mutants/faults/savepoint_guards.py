@@ -228,7 +228,7 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "    bare = _unprotected(session, instant, saved.files)\n",
+        "    bare = _unprotected(session, instant, saved.files) if named else ()\n",
         "    bare = ()\n",
         "nobody is told that a clean may take files of a savepoint",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),

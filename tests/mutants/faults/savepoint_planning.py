@@ -49,7 +49,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    needed = _check_files(facts, session.engine, commit, ways)\n    files, size",
+        "    needed = check_files(facts, session.engine, commit, ways)\n    files, size",
         "    needed = possible_way(ways).outcome\n    files, size",
         "a savepoint is made to which no restore is possible",
         ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
@@ -189,7 +189,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    _check_files(facts, session.engine, commit, ways)\n    added",
+        "    check_files(facts, session.engine, commit, ways)\n    added",
         "    added",
         "a savepoint that is there is not proved",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),

@@ -64,8 +64,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        ("    restore = _only(session, signs)\n    _check_signs(session, signs, idle_ms)\n"),
-        "    restore = _only(session, signs)\n",
+        "    _check_signs(session, signs, idle_ms)\n    instants = ",
+        "    instants = ",
         "a withdrawal is planned beside a writer that holds a lock, or a restore at work",
         ("ops/restore/test_withdraw.py::test_nothing_is_planned_beside_who_is_at_work",),
     ),

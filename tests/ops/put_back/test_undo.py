@@ -3,15 +3,16 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
+from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unreadable
 from hudictl.formats import rollback
-from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.instants import COMMIT_ACTIONS, time_plus_ms
+from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
@@ -21,11 +22,16 @@ from hudictl.ops.put_back.planning import plan_undo
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.reports.health.check import check_table
+from hudictl.reports.health.finding import ERROR
 from hudictl.reports.history import history_rows
+from hudictl.reports.table import describe_table
 from hudictl.reports.undo_list import undo_rows
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.orphans.find import find_orphans
-from hudictl.storage import local
+from hudictl.storage import DeleteOutcome, Storage, delete_all, local
+from hudictl.storage.local import LocalStorage
+from hudictl.table import kept
 from hudictl.table.kept import begun_undo, room_times
 from tests import support
 from tests.fixtures import Unpack
@@ -176,6 +182,10 @@ def test_while_an_undo_has_begun_nothing_else_begins(unpack: Unpack, version: st
     ):
         with pytest.raises(Refused, match=f"the undo of {time} has begun"):
             act()
+    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.severity == ERROR]
+    assert (found.finding, found.advice) == ("undo-begun", f"`hudictl undo {time}`")
+    shown = describe_table(copy.table)
+    assert (shown.writers_can_start, shown.advice) == (False, f"`hudictl undo {time}` finishes it")
     undo(copy, time)
     assert (state(copy), begun_undo(copy.table)) == (before, None)
 
@@ -305,6 +315,16 @@ def test_a_live_writer(unpack: Unpack) -> None:
     assert caught.value.exit_code in (12, 13)
 
 
+def test_a_writer_that_has_been_there_all_the_time(unpack: Unpack) -> None:
+    """The timeline is as the rollback has left it: only the writer's activity stops the undo."""
+    copy = unpack("v9", "cow_part")
+    time = max(many(copy, 3))
+    result = roll_back(copy, time, options=RollbackOptions(keep_files=True, idle_ms=0))
+    with pytest.raises(Conflict):
+        plan_undo(session(copy.table), result.rollback, 2**50)
+    undo(copy, result.rollback)
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b'{"version": 2}', b"[]"])
 def test_a_damaged_record(unpack: Unpack, body: bytes) -> None:
     copy = unpack("v9", "cow_part")
@@ -380,3 +400,97 @@ def test_an_interrupted_update_of_the_properties_is_as_before(unpack: Unpack, ve
     before = state(copy)
     undo(copy, restored(copy))
     assert state(copy) == before
+
+
+def test_a_drop_that_died_is_finished(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That an undo has begun is forgotten first: without its record nothing would end it."""
+    copy = unpack("v9", "cow_part")
+    time = restored(copy)
+    with pytest.raises(Refused):
+        undo(copy, time, At("put files back", lambda: a_commit(copy)))
+
+    def dies(storage: Storage, paths: Sequence[str]) -> None:
+        delete_all(storage, paths)
+        raise Conflict("it dies here")
+
+    made = plan_drop(session(copy.table), [time], None)
+    with monkeypatch.context() as patch:
+        patch.setattr(kept, "delete_all", dies)
+        with pytest.raises(Conflict, match="dies here"):
+            execute_drop(session(copy.table), made)
+    assert (begun_undo(copy.table), [*room_times(copy.table)]) == (None, [time])
+
+
+@VERSIONS
+def test_a_kept_instant_that_was_written_again(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    time = restored(copy)
+    file = copy.file(copy.commits[0], "commit")
+    put(file, file.read_bytes() + b" ")
+    with pytest.raises(Refused, match="has changed"):
+        plan_undo(session(copy.table), time, 0)
+
+
+def test_one_undo_at_a_time(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    listed_orphan(copy, between_commits(copy))
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, keep_files=True))
+    other = delete_orphans(session(copy.table), made).undo
+    assert other is not None
+    time = restored(copy)
+    with pytest.raises(Refused):
+        undo(copy, time, At("put files back", lambda: a_commit(copy)))
+    with pytest.raises(Refused, match=f"the undo of {time} has begun"):
+        plan_undo(session(copy.table), other, 0)
+
+
+def test_what_comes_after_the_plan_stops_it(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    time = restored(copy)
+    made = plan_undo(session(copy.table), time, 0)
+    in_the_way(copy)
+    before = state(copy)
+    with pytest.raises(Refused, match="another file of this name"):
+        execute_undo(session(copy.table), made, 0)
+    assert (state(copy), begun_undo(copy.table)) == (before, None)
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
+def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str) -> None:
+    """While the restore is pending again: first what no reader sees, then the timeline, each instant's completed file
+    after all that is pending; then the properties."""
+    copy = unpack(version, name)
+    time = restored(copy)
+    move, moved = LocalStorage.move_files, []
+
+    def noted(
+        storage: LocalStorage, moves: Sequence[tuple[str, str]], *, over: bool = False
+    ) -> Sequence[DeleteOutcome]:
+        moved.extend(target for _, target in moves)
+        assert not [file for file in copy.timeline.glob(f"{time}*.restore") if file.stat().st_size]
+        return move(storage, moves, over=over)
+
+    monkeypatch.setattr(LocalStorage, "move_files", noted)
+    undo(copy, time)
+    timeline = copy.timeline.relative_to(copy.path).as_posix()
+
+    def kind(path: str) -> int:
+        if path == PROPERTIES or path.rpartition("/")[0] != timeline:
+            return 3 if path == PROPERTIES else 0
+        return 2 if path.rpartition(".")[2] in COMMIT_ACTIONS else 1
+
+    kinds = [kind(path) for path in moved]
+    assert kinds == sorted(kinds)
+    assert set(kinds) == {0, 1, 2, 3}
+
+
+def test_what_did_not_come_back_is_said(unpack: Unpack) -> None:
+    """And the record of what is kept stays."""
+    copy = unpack("v9", "cow_part")
+    before = copy.data()
+    time = restored(copy)
+    gone = min(before - copy.data())
+    with pytest.raises(Incomplete, match="not as before"):
+        undo(copy, time, At("put the properties back", lambda: (copy.path / gone).unlink()))
+    assert [*room_times(copy.table)] == [time]

@@ -18,6 +18,7 @@ from hudictl.state.timeline.unfinished import (
     PENDING_ROLLBACK,
     RESTORE_WITHOUT_PLAN,
     ROLLBACK_REMNANT,
+    UNDO_BEGUN,
 )
 from hudictl.state.writers.failed_writes import FAILED_WRITE
 
@@ -27,7 +28,7 @@ def test_every_family_has_a_name_of_its_own() -> None:
 
 
 def test_findings_that_are_named_elsewhere_are_known() -> None:
-    kinds = (ARMED_ROLLBACK, PENDING_RESTORE, PENDING_ROLLBACK, RESTORE_WITHOUT_PLAN, ROLLBACK_REMNANT)
+    kinds = (ARMED_ROLLBACK, PENDING_RESTORE, PENDING_ROLLBACK, RESTORE_WITHOUT_PLAN, ROLLBACK_REMNANT, UNDO_BEGUN)
     others = (CLEAN_WITHOUT_PLAN, PENDING_INDEXING, FAILED_WRITE, INDEX_LOST, SOURCE_LOST, SOURCE_ELSEWHERE)
     assert {UNREADABLE, ROLLBACK_BLOCK_AHEAD, *kinds, *others} <= NAMES
 

@@ -1,0 +1,239 @@
+"""What is kept for an undo, and the undo: its guards, and the order of both."""
+
+from tests.mutants.fault import Fault
+
+KEEPING = "storage/keeping.py"
+KEPT = "table/kept.py"
+AS_LEFT = "state/as_left.py"
+PLANNING = "ops/put_back/planning.py"
+DROP = "ops/put_back/drop.py"
+EXECUTE = "ops/put_back/execute.py"
+TEST = "ops/put_back/test_undo.py"
+CHANGED = f"{TEST}::test_a_change_since_then_refuses_it"
+BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
+ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
+
+FAULTS = (
+    Fault(
+        KEEPING,
+        """        noted = self._is_kept(path) and self.base.stat(path) is None and self._note(path)
+        try:
+            self.base.create(path, body)
+        except FileExistsError:
+            if noted:
+                # Another process has made it meanwhile.
+                self.base.delete([made_path(self.room, path)])
+            raise
+""",
+        """        new = self._is_kept(path) and self.base.stat(path) is None
+        self.base.create(path, body)
+        if new:
+            self._note(path)
+""",
+        "after a death a file that was made is not known, and an undo leaves it in the table",
+    ),
+    Fault(
+        KEEPING,
+        """            if noted:
+                # Another process has made it meanwhile.
+                self.base.delete([made_path(self.room, path)])
+            raise
+""",
+        "            raise\n",
+        "an undo deletes the file of another process",
+    ),
+    Fault(
+        KEEPING,
+        "self._is_kept(path) and self.base.stat(path) is None and self._note(path)\n",
+        "self._is_kept(path) and self._note(path)\n",
+        "a file that was there before is noted, and an undo deletes it",
+    ),
+    Fault(
+        KEEPING,
+        "                self.base.copy_file(path, kept_path(self.room, path))\n            except FileNotFoundError:\n"
+        "                self._note(path)\n        self.base.replace(path, body)\n",
+        "                self.base.replace(path, body)\n"
+        "                self.base.copy_file(path, kept_path(self.room, path))\n"
+        "            except FileNotFoundError:\n                self._note(path)\n",
+        "what is kept of a file is what it was replaced by",
+    ),
+    Fault(
+        KEEPING,
+        "        if self._is_kept(path) and not self.base.behind_link(path):\n",
+        "        if self._is_kept(path):\n",
+        "files behind a link, which are another table's, are moved away",
+    ),
+    Fault(
+        KEEPING,
+        "        if self.base.stat(kept_path(self.room, path)) is not None:\n            return False\n",
+        "",
+        "a file that was deleted and made again counts as new, and does not come back",
+    ),
+    Fault(
+        KEEPING,
+        "    return {path: status for path, status in found.items() if path not in made}\n",
+        "    return found\n",
+        "a file of the operation comes back as one of the table",
+    ),
+    Fault(
+        KEEPING,
+        """    storage.delete_folder(f"{room}/{_KEPT}")
+    storage.delete_folder(f"{room}/{_MADE}")
+""",
+        """    storage.delete_folder(f"{room}/{_MADE}")
+    storage.delete_folder(f"{room}/{_KEPT}")
+""",
+        "after a death files of the operation pass for files of the table",
+    ),
+    Fault(
+        KEPT,
+        """        delete_all(table.storage, [f"{folder}{_BEGUN}"])
+        delete_all(table.storage, [f"{folder}{_RECORD}"])
+""",
+        """        delete_all(table.storage, [f"{folder}{_RECORD}"])
+        delete_all(table.storage, [f"{folder}{_BEGUN}"])
+""",
+        "after a death an undo has begun of which no record is left, and the table is never written again",
+        (f"{TEST}::test_a_drop_that_died_is_finished",),
+    ),
+    Fault(
+        AS_LEFT,
+        '    _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")\n',
+        "",
+        "an undo takes back what a later write was built upon",
+        (CHANGED, BETWEEN),
+    ),
+    Fault(
+        AS_LEFT,
+        '        _same(room, contents, before, now, "the metadata table")\n',
+        "",
+        "an undo puts half of a metadata table back",
+        (CHANGED, f"{TEST}::test_a_drop_of_the_metadata_table_since_then"),
+    ),
+    Fault(
+        AS_LEFT,
+        '            _refuse_changed(room, changed, "has changed", PROPERTIES)\n',
+        "            pass\n",
+        "an undo takes back a change of hoodie.properties, as an upgrade makes it",
+        (CHANGED,),
+    ),
+    Fault(
+        AS_LEFT,
+        "    if restore is None or not restore.completed:\n        return contents\n",
+        "    if True:\n        return contents\n",
+        "below version 8 an undo deletes a savepoint that was made since, on the target",
+        (CHANGED,),
+    ),
+    Fault(
+        AS_LEFT,
+        "if before[path] != now[path])",
+        "if False)",
+        "an instant's file with other content counts as the one that the operation has left",
+        (f"{TEST}::test_a_kept_instant_that_was_written_again",),
+    ),
+    Fault(
+        PLANNING,
+        "    writable_table(table, session.locking, time)\n",
+        "",
+        "one undo begins before another has ended",
+        (f"{TEST}::test_one_undo_at_a_time",),
+    ),
+    Fault(
+        PLANNING,
+        "    nothing_in_the_way(session, data)\n",
+        "",
+        "an undo replaces a file that was written since",
+        (CHANGED,),
+    ),
+    Fault(
+        PLANNING,
+        "    if files < deleted:\n",
+        "    if False:\n",
+        "instants come back without all of their files",
+        (CHANGED,),
+    ),
+    Fault(
+        PLANNING,
+        "    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, None, touched)\n",
+        "",
+        "an undo takes the table from a running writer",
+        (f"{TEST}::test_a_writer_that_has_been_there_all_the_time",),
+    ),
+    Fault(
+        EXECUTE,
+        "    nothing_in_the_way(session, data_of(contents.kept))\n    return Begun",
+        "    return Begun",
+        "an undo replaces a file that has come since its plan",
+        (f"{TEST}::test_what_comes_after_the_plan_stops_it",),
+    ),
+    Fault(
+        EXECUTE,
+        "        run.held.check()\n        check(session, read_signs(table), room, contents, idle_ms)\n",
+        "        run.held.check()\n",
+        "an undo goes on over a write that has begun",
+        (BETWEEN,),
+    ),
+    Fault(
+        EXECUTE,
+        "    begin_undo(table, room)\n    _make_pending",
+        "    _make_pending",
+        "another command works on a table of which a half is put back",
+        (ALONE,),
+    ),
+    Fault(
+        EXECUTE,
+        "    _make_pending(session, room)\n\n    enter",
+        "    enter",
+        "a writer begins while files are put back",
+        (f"{TEST}::test_the_order_of_an_undo",),
+    ),
+    Fault(
+        EXECUTE,
+        "    for path in (*pending_again(table, contents), *completed):\n",
+        "    for path in (*completed, *pending_again(table, contents)):\n",
+        "after a death readers see a completed instant of which the plan is not there",
+        (f"{TEST}::test_the_order_of_an_undo",),
+    ),
+    Fault(
+        EXECUTE,
+        "    hidden = [path for path in contents.kept if not _is_shown(session, path)]\n",
+        "    hidden = [*contents.kept]\n",
+        "readers see instants before their files are back",
+        (f"{TEST}::test_the_order_of_an_undo",),
+    ),
+    Fault(
+        EXECUTE,
+        "    _verify(session, room, contents)\n    drop_room",
+        "    drop_room",
+        "an undo that did not bring all back says that it has, and drops the rest",
+        (f"{TEST}::test_what_did_not_come_back_is_said",),
+    ),
+    Fault(
+        KEPT,
+        '        if path.startswith(f"{OWN}/"):\n',
+        "        if False:\n",
+        "whoever can write into the table puts a claim into a room, and an undo puts it in hudictl's place",
+        (f"{TEST}::test_a_room_with_hudictls_own_files",),
+    ),
+    Fault(
+        KEPT,
+        "    if asked and time is not None and read_room(table, time) is None:\n",
+        "    if False:\n",
+        "a restore that has deleted files already says that it keeps them",
+        (f"{TEST}::test_what_began_without_it_is_not_kept_later",),
+    ),
+    Fault(
+        DROP,
+        "        if time != begun and any(",
+        "        if any(",
+        "an undo that cannot end has no way out",
+        (f"{TEST}::test_an_undo_that_cannot_end_is_dropped_and_the_restore_finished",),
+    ),
+    Fault(
+        DROP,
+        "        if time != begun and any(_is_pending(signs, own) for own in room.times):\n",
+        "        if False:\n",
+        "what a restore still needs is dropped by cron",
+        (f"{TEST}::test_a_pending_one_is_undone_not_withdrawn_and_not_dropped",),
+    ),
+)
