@@ -125,16 +125,12 @@ FAULTS = (
     Fault(
         PROTECTION,
         (
-            "        create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)\n"
-            "        completed = completion_now(table, plan.target)\n"
-            "        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, "
-            "body, completed)\n"
+            "    create_instant_file(table, target, SAVEPOINT, State.INFLIGHT)\n"
+            "    create_instant_file(table, target, SAVEPOINT, State.COMPLETED, body, completion_now(table, target))\n"
         ),
         (
-            "        completed = completion_now(table, plan.target)\n"
-            "        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, "
-            "body, completed)\n"
-            "        create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)\n"
+            "    create_instant_file(table, target, SAVEPOINT, State.COMPLETED, body, completion_now(table, target))\n"
+            "    create_instant_file(table, target, SAVEPOINT, State.INFLIGHT)\n"
         ),
         "a completed savepoint stands alone after a crash",
         ("ops/restore/test_order.py::test_the_protecting_savepoint_is_begun_before_it_is_completed",),

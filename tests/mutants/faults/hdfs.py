@@ -32,8 +32,11 @@ FAULTS = (
     ),
     Fault(
         HDFS,
-        "            if self._found(target) is not None:\n                raise FileExistsError(path)\n",
-        "",
+        (
+            "            if self._found(target) is not None:\n                raise FileExistsError(path)\n"
+            "            temporary = self._temporary(body,"
+        ),
+        "            temporary = self._temporary(body,",
         "HttpFS puts a new file into a folder of its name",
         (f"{TESTS}test_a_gateway_creates_exclusively",),
     ),

@@ -77,7 +77,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    recover_properties(table.storage)\n",
+        "    recover_properties(run.table.storage)\n",
         "",
         "an interrupted update of the properties stays",
         ("ops/restore/test_second_looks.py::test_an_interrupted_update_of_the_properties_is_ended_first",),

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 LOCAL = "storage/local.py"
+DESCRIPTORS = "storage/descriptors.py"
 BASE = "storage/base.py"
 METADATA_TABLE = "table/metadata/aside.py"
 METADATA_RECORD = "state/metadata/record.py"
@@ -29,22 +30,26 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "                    _sync(folder)\n",
+        "                    sync_folder(folder)\n",
         "",
         "the metadata table has its old name again after a power failure",
         ("storage/test_local.py::test_what_is_done_is_on_the_disk",),
     ),
     Fault(
         LOCAL,
-        ("                finally:\n                    _unlink(temporary, scratch)\n            _sync(folder)\n"),
-        ("                finally:\n                    _unlink(temporary, scratch)\n"),
+        (
+            "                finally:\n                    unlink_in(temporary, scratch)\n            sync_folder(folder)\n"
+        ),
+        ("                finally:\n                    unlink_in(temporary, scratch)\n"),
         "a created file is gone after a power failure",
         ("storage/test_local.py::test_what_is_done_is_on_the_disk",),
     ),
     Fault(
         LOCAL,
-        ("                    _unlink(temporary, scratch)\n                    raise\n            _sync(folder)\n"),
-        ("                    _unlink(temporary, scratch)\n                    raise\n"),
+        (
+            "                    unlink_in(temporary, scratch)\n                    raise\n            sync_folder(folder)\n"
+        ),
+        ("                    unlink_in(temporary, scratch)\n                    raise\n"),
         "a replaced file is the old one after a power failure",
         ("storage/test_local.py::test_what_is_done_is_on_the_disk",),
     ),
@@ -57,15 +62,15 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "            _sync(descriptor)\n",
+        "            sync_folder(descriptor)\n",
         "            pass\n",
         "nothing is ever synced that was deleted",
         ("storage/test_local.py::test_what_is_done_is_on_the_disk",),
     ),
     Fault(
-        LOCAL,
-        "                        view = view[os.write(descriptor, view) :]\n",
-        ("                        os.write(descriptor, view)\n                        break\n"),
+        DESCRIPTORS,
+        "            view = view[os.write(descriptor, view) :]\n",
+        ("            os.write(descriptor, view)\n            break\n"),
         "a file is cut where the system writes less than asked",
         ("storage/test_local.py::test_a_body_is_written_whole_where_the_system_takes_less_at_a_time",),
     ),
@@ -113,22 +118,22 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "            if _lstat(name, folder) is not None:\n                raise FileExistsError(path)\n",
+        "            if lstat_in(name, folder) is not None:\n                raise FileExistsError(path)\n",
         "",
         "the sidecar of another's file goes",
         ("storage/test_local.py::test_create_is_exclusive",),
     ),
     Fault(
         LOCAL,
-        "                    _unlink(_sidecar(name), folder)\n                    os.replace(",
+        "                    unlink_in(sidecar_name(name), folder)\n                    os.replace(",
         "                    os.replace(",
         "Hadoop refuses a replaced file for its checksum",
         ("storage/test_local.py::test_a_sidecar_goes_before_its_file_changes",),
     ),
     Fault(
         LOCAL,
-        "            _unlink(_sidecar(name), folder)\n            _unlink(name, folder)\n",
-        "            _unlink(name, folder)\n            _unlink(_sidecar(name), folder)\n",
+        "            unlink_in(sidecar_name(name), folder)\n            unlink_in(name, folder)\n",
+        "            unlink_in(name, folder)\n            unlink_in(sidecar_name(name), folder)\n",
         "a lone sidecar refuses the next file of the name",
         ("storage/test_local.py::test_a_sidecar_goes_before_its_file_changes",),
     ),
@@ -141,20 +146,20 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "            _remove(name, above)\n",
-        "            with suppress(OSError):\n                _remove(name, above)\n",
+        "            remove_tree(name, above)\n",
+        "            with suppress(OSError):\n                remove_tree(name, above)\n",
         "a folder that cannot be deleted counts as gone",
         ("storage/test_local.py::test_a_folder_that_cannot_be_deleted",),
     ),
     Fault(
-        LOCAL,
+        DESCRIPTORS,
         "        return os.stat(name, dir_fd=folder, follow_symlinks=False)\n    except",
         "        return os.stat(name, dir_fd=folder)\n    except",
         "a link in the table counts as what it points to",
         ("storage/test_untrusted.py::test_a_folder_that_is_a_link_goes_without_what_it_points_to",),
     ),
     Fault(
-        LOCAL,
+        DESCRIPTORS,
         "flags | os.O_NOFOLLOW, dir_fd=folder)",
         "flags, dir_fd=folder)",
         "files behind a link in the table are deleted",
@@ -182,7 +187,7 @@ FAULTS = (
         ("storage/test_untrusted.py::test_a_path_stays_in_the_table",),
     ),
     Fault(
-        LOCAL,
+        DESCRIPTORS,
         "        if error.errno != errno.EINVAL:\n            raise\n",
         "        if error.errno == errno.EINVAL:\n            raise\n",
         "a sync that failed counts as done",
@@ -190,7 +195,7 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "                    _share(descriptor, like, 0o666)\n",
+        "                    share_rights(descriptor, like, 0o666)\n",
         "",
         "the table's writers cannot read a file",
         ("ops/restore/test_places.py::test_a_tight_umask_locks_nobody_out",),

@@ -47,14 +47,14 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/scope.py",
-        "            ways = [way for way, found in zip(ways, undone, strict=True) if not found]\n",
-        "",
+        "    return [way for way, found in zip(ways, undone, strict=True) if not found]\n",
+        "    return ways\n",
         "a clustering is kept that undoes the target",
         ("state/timeline/test_overwritten.py",),
     ),
     Fault(
         "ops/restore/scope.py",
-        "            if all(undone):\n                guards.undone(commit, undone[0])\n",
+        "    if all(undone):\n        guards.undone(commit, undone[0])\n",
         "",
         "where each rule keeps such a clustering, nothing is planned, and nothing refused",
         ("state/timeline/test_overwritten.py",),
