@@ -32,7 +32,10 @@ FAULTS = (
     ),
     Fault(
         "storage/local.py",
-        "                    sync_folder(folder)\n            except FileNotFoundError:\n                return False\n",
+        (
+            "                    sync_folder(folder)\n"
+            "            except FileNotFoundError:\n                return False\n"
+        ),
         "            except FileNotFoundError:\n                return False\n",
         "after a power failure the metadata table is back, and lists files that are gone",
         tests=("storage/test_local.py::test_a_move_is_on_the_disk_when_it_is_told",),
