@@ -38,7 +38,8 @@ FAULTS = (
     Fault(
         LOCAL,
         (
-            "                finally:\n                    unlink_in(temporary, scratch)\n            sync_folder(folder)\n"
+            "                finally:\n                    unlink_in(temporary, scratch)\n"
+            "            sync_folder(folder)\n"
         ),
         ("                finally:\n                    unlink_in(temporary, scratch)\n"),
         "a created file is gone after a power failure",
@@ -47,7 +48,8 @@ FAULTS = (
     Fault(
         LOCAL,
         (
-            "                    unlink_in(temporary, scratch)\n                    raise\n            sync_folder(folder)\n"
+            "                    unlink_in(temporary, scratch)\n                    raise\n"
+            "            sync_folder(folder)\n"
         ),
         ("                    unlink_in(temporary, scratch)\n                    raise\n"),
         "a replaced file is the old one after a power failure",
