@@ -12,7 +12,7 @@ from hudictl.storage.keeping import Keeping
 from hudictl.table.kept import UNDO_OPERATION, keeping, new_room, read_room
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
-from hudictl.table.operations import Operation, begun_plan, read_operation, recorded_all
+from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
@@ -188,14 +188,23 @@ def changing_all(
             raise Interrupted("interrupted", hint=_left(session.table, kind, times[0], _AGAIN)) from None
 
 
-def keeping_files(session: Session, kind: Kind, times: Sequence[str], targets: Sequence[str]) -> Session:
-    """The session, with a table that keeps what is deleted and replaced, for ``undo``, if the operation was begun so.
-    Before its first change. Raises Unreadable, StorageFailed."""
-    table, time = session.table, times[0]
-    room = read_room(table, time)
-    operation = read_operation(table.storage, time)
-    begins = operation is not None and len(operation.attempts) == 1
-    if room is None and begins and begun_plan(operation).options.keep_files:
+def keeping_files(
+    session: Session, kind: Kind, times: Sequence[str], targets: Sequence[str], *, asked: bool, resumes: bool = False
+) -> Session:
+    """The session, with a table that keeps what is deleted and replaced, for ``undo``. Before the operation's first
+    change.
+
+    Args:
+        asked: files are to be kept; not if hudictl has begun the operation without.
+        resumes: the operation has begun before: it goes on to keep files if it did.
+
+    Raises Unreadable, StorageFailed.
+    """
+    if not (asked or resumes):
+        return session
+    table = session.table
+    room = read_room(table, times[0]) if resumes else None
+    if room is None and asked:
         room = new_room(table, times, kind.value, targets)
     return session if room is None else replace(session, table=keeping(table, room))
 

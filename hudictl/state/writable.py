@@ -20,9 +20,7 @@ TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
 def writable_table(table: Table, locking: Locking, undo: str | None = None) -> None:
     """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
     of the lock; Refused: an undo has begun, and not that of ``undo``."""
-    known_table(table)
-    supported_lock(table, locking)
-    table.storage.require_writable()
+    writable_kind(table, locking)
     begun = begun_undo(table)
     if begun not in (None, undo):
         raise Refused(
@@ -30,6 +28,13 @@ def writable_table(table: Table, locking: Locking, undo: str | None = None) -> N
             hint=f"`{command_of('undo', begun)}` finishes it",
             undo=begun,
         )
+
+
+def writable_kind(table: Table, locking: Locking) -> None:
+    """The same without a look for undos. Raises Unsupported, UsageError."""
+    known_table(table)
+    supported_lock(table, locking)
+    table.storage.require_writable()
 
 
 def known_table(table: Table) -> None:

@@ -207,8 +207,10 @@ class WriteContract(MoveContract):
         assert empty.read("to/a/f") == body[:size]
         with pytest.raises(FileExistsError):
             target.copy_from(source, "a/f", size, grows=False)
-        with pytest.raises(FileExistsError):
-            empty.create_from("from/a/f", iter(pieces or [b""]), size)
+        # The same bytes count as created: a reply may have been lost.
+        for other in [[piece[::-1] for piece in pieces]] if pieces else []:
+            with pytest.raises(FileExistsError):
+                empty.create_from("from/a/f", iter(other), size)
 
     @pytest.mark.parametrize("size", [5, base.PIECE_BYTES + 5])
     def test_a_file_that_changes_is_not_copied(self, empty: Storage, size: int) -> None:

@@ -252,7 +252,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         "",
         plan.summary,
         look=lambda held: _look_again(session, plan, held),
-        work=lambda run: _delete(keeping_files(session, Kind.ORPHANS_DELETE, [run.time], [""]), plan, run),
+        work=lambda run: _delete(_keeping(session, plan, run.time), plan, run),
     )
 
 
@@ -268,6 +268,10 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
         unchanged(table, plan.metadata_table)
         clock.metadata_time_can_be_given(table, signs.timeline)
     return Begun(held, instant_now(table), None)
+
+
+def _keeping(session: Session, plan: OrphanPlan, time: str) -> Session:
+    return keeping_files(session, Kind.ORPHANS_DELETE, [time], [""], asked=plan.options.keep_files)
 
 
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:

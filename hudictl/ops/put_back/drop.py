@@ -12,7 +12,7 @@ from hudictl.ops.put_back.planning import required_room
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.writable import writable_table
+from hudictl.state.writable import writable_kind
 from hudictl.table.kept import begun_undo, contents_of, drop_room, read_room, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -59,7 +59,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     """
     table = session.table
     begun = begun_undo(table)
-    writable_table(table, session.locking, begun)
+    writable_kind(table, session.locking)
     signs = read_signs(table)
     liveness.no_lock_in_use(table, signs, session.locking)
     found: list[Dropped] = []

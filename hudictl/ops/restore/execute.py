@@ -154,7 +154,9 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
 
 def _restore(run: RestoreRun) -> RestoreResult:
     started = time.monotonic()
-    run = replace(run, session=keeping_files(run.session, Kind.RESTORE, [run.time], [run.plan.target]))
+    asked, resumes = run.plan.options.keep_files, run.plan.resumes is not None
+    kept = keeping_files(run.session, Kind.RESTORE, [run.time], [run.plan.target], asked=asked, resumes=resumes)
+    run = replace(run, session=kept)
     recover_properties(run.table.storage)
     run = _begin(run)
     inflight = time.monotonic()

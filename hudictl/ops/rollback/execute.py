@@ -136,7 +136,9 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
 def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     started = time.monotonic()
     targets = [one.plan.target for one in run.each]
-    run = replace(run, session=keeping_files(run.session, Kind.ROLLBACK, run.times, targets))
+    resumes = any(one.plan.resumes is not None for one in run.each)
+    kept = keeping_files(run.session, Kind.ROLLBACK, run.times, targets, asked=run.options.keep_files, resumes=resumes)
+    run = replace(run, session=kept)
     table = run.table
     recover_properties(table.storage)
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.

@@ -31,6 +31,7 @@ from hudictl.state.timeline.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.kept import refuse_keeping_late
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import begun_plan, read_operation
@@ -96,7 +97,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     marked = slices_to_mark(facts, found, (removal,))
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, found.outcome)
-    if not any(read_operation(table.storage, time) for time in times):
+    begun = [time for time in times if read_operation(table.storage, time)]
+    refuse_keeping_late(table, removal.rollback if removal.rollback in begun else None, asked=options.keep_files)
+    if not begun:
         # One that hudictl has begun could not go back any more: it tells at its end.
         metadata_guards.required_indexes_kept(metadata_table, options.require_index)
     if not stored:

@@ -12,8 +12,7 @@ from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
-from hudictl.state.writable import writable_table
-from hudictl.table.kept import begun_undo
+from hudictl.state.writable import writable_kind
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.look import find_locks
 from hudictl.table.metadata.listing import read_known
@@ -91,7 +90,7 @@ def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
     """The findings without the commands that would refuse the table."""
     try:
         # That an undo has begun is a finding of its own.
-        writable_table(table, NOTHING_SAID, begun_undo(table))
+        writable_kind(table, NOTHING_SAID)
     except Unsupported as error:
         return [_without_commands(finding, error.message) for finding in findings]
     return findings
