@@ -291,7 +291,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    if not any(read_operation(table.storage, time) for time in times):\n",
+        "    if not begun:\n",
         "    if not stored:\n",
         "the end of a rollback that Hudi has begun deletes an index that is required",
         (f"{REQUIRED}::test_what_hudi_has_begun_is_refused",),
