@@ -275,6 +275,9 @@ class HdfsStorage(Storage):
 
     def _move_file(self, old: str, new: str, *, over: bool) -> str | None:
         """Moves a file; returns why it is still there. Raises RemoteError, NoAnswer."""
+        if self._found(old) is None:
+            # HttpFS would take the file at the target away, and have none to put there.
+            return None
         self._made(posixpath.dirname(new))
         if not over and self._found(new) is not None:
             self.client.ask("DELETE", "DELETE", old, recursive="false")
@@ -287,6 +290,8 @@ class HdfsStorage(Storage):
             found = self._found(self._path(source))
             if found is None:
                 raise FileNotFoundError(source)
+            if self._found(self._path(target)) is not None:
+                return
             # It gets the time before its name: a rerun takes it for complete.
             temporary = self._temporary(self.read(source), found)
             times = {"modificationtime": found["modificationTime"], "accesstime": -1}
@@ -434,8 +439,11 @@ class HdfsStorage(Storage):
             with suppress(RemoteError, NoAnswer):
                 self._renamed(old, target, "NONE")
             raise
+        if not replaced:
+            self._renamed(old, target, "NONE")
+            return False
         self._drop(old)
-        return replaced
+        return True
 
 
 def _this_user() -> str:
