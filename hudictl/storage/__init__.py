@@ -12,6 +12,7 @@ from hudictl.storage.base import Storage as Storage
 from hudictl.storage.base import delete_all as delete_all
 from hudictl.storage.base import end_writing as end_writing
 from hudictl.storage.base import entries_of as entries_of
+from hudictl.storage.base import files_below as files_below
 from hudictl.storage.base import inside as inside
 from hudictl.storage.base import one_name as one_name
 from hudictl.storage.base import pieces_of as pieces_of

@@ -237,6 +237,19 @@ def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
         return []
 
 
+def files_below(storage: Storage, folder: str) -> Iterator[tuple[str, FileStatus]]:
+    """All files below a folder, by their paths from there; none if it does not exist. Raises StorageFailed."""
+    waiting = [""]
+    while waiting:
+        path = waiting.pop()
+        for entry in entries_of(storage, f"{folder}/{path}".rstrip("/")):
+            below = f"{path}/{entry.name}".lstrip("/")
+            if entry.is_dir:
+                waiting.append(below)
+            else:
+                yield below, entry
+
+
 def whole_path(storage: Storage, path: str) -> str:
     """A path as the operator may give it: of local files without the scheme, elsewhere a URI."""
     return f"{storage.uri}/{path}".removeprefix("file://")

@@ -1,11 +1,11 @@
 """A storage that keeps what it deletes or replaces, in a room of its own: so that all of it can be put back."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from hudictl.storage.base import DeleteOutcome, FileStatus, Storage, delete_all, entries_of
+from hudictl.storage.base import DeleteOutcome, FileStatus, Storage, delete_all, files_below
 
 _Value = TypeVar("_Value")
 _KEPT = "kept"
@@ -163,16 +163,3 @@ def without_sidecars(found: Mapping[str, _Value]) -> dict[str, _Value]:
         return f"{folder}{slash}{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else None
 
     return {path: value for path, value in found.items() if of(path) not in found}
-
-
-def files_below(storage: Storage, folder: str) -> Iterator[tuple[str, FileStatus]]:
-    """All files below a folder, by their paths from there; none if it does not exist. Raises StorageFailed."""
-    waiting = [""]
-    while waiting:
-        path = waiting.pop()
-        for entry in entries_of(storage, f"{folder}/{path}".rstrip("/")):
-            below = f"{path}/{entry.name}".lstrip("/")
-            if entry.is_dir:
-                waiting.append(below)
-            else:
-                yield below, entry

@@ -34,7 +34,6 @@ class BegunOptions:
     discard_rollbacks: bool = False
     keep_plan: bool = False
     keep_backup: bool = False
-    keep_files: bool = False
     metadata: str | None = None
     require_index: tuple[str, ...] = ()
 

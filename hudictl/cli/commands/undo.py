@@ -66,14 +66,8 @@ def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...],
     """Delete what the operations INSTANT have kept: they cannot be undone then. Or all that is old, for cron."""
     if bool(instants) == (older_than is not None):
         raise UsageError("give either INSTANT, or --older-than DURATION")
-    run_change(_drop_change(instants, _age_ms(older_than)), common, change)
-
-
-def _age_ms(text: str | None) -> int | None:
-    if text is None:
-        return None
-    days = text.endswith("d") and text[:-1].isdigit()
-    return duration_ms(f"{int(text[:-1]) * 24}h" if days else text, "--older-than")
+    older_ms = None if older_than is None else duration_ms(older_than, "--older-than")
+    run_change(_drop_change(instants, older_ms), common, change)
 
 
 def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":

@@ -1,7 +1,6 @@
 """The metadata table: whether it is in use, and opened as a table of its own."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.errors import NotFound, Unreadable
@@ -15,7 +14,7 @@ from hudictl.formats.layouts import (
     PROPERTIES_BACKUP,
     layout_of,
 )
-from hudictl.storage import entries_of
+from hudictl.storage import entries_of, files_below
 from hudictl.table.files.listed import ListedFiles
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
@@ -109,14 +108,5 @@ def metadata_partition_names(table: Table) -> frozenset[str]:
 
 def metadata_table_files(table: Table) -> dict[str, list[int]]:
     """All files of the metadata table, by path, each with its size in bytes and its modification time."""
-    found, waiting = {}, [METADATA_TABLE]
-    while waiting:
-        folder = waiting.pop()
-        with suppress(FileNotFoundError):
-            for entry in table.storage.list(folder):
-                path = f"{folder}/{entry.name}"
-                if entry.is_dir:
-                    waiting.append(path)
-                else:
-                    found[path] = [entry.size, entry.modified_ms]
-    return found
+    found = files_below(table.storage, METADATA_TABLE)
+    return {f"{METADATA_TABLE}/{path}": [entry.size, entry.modified_ms] for path, entry in found}
