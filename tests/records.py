@@ -192,6 +192,7 @@ def archive(
     texts = {"instantTime": time, "completionTime": end or time, "action": action}
     columns = {column: pa.array([value], pa.string()) for column, value in texts.items()}
     columns |= {"metadata": pa.array([body or None], pa.binary()), "plan": pa.array([plan or None], pa.binary())}
+    columns["version"] = pa.array([1], pa.int32())
     parquet.write_table(pa.table(columns), folder / name)
     number = (manifests[-1] if manifests else 0) + 1
     listed = [*files, {"fileName": name, "fileLen": (folder / name).stat().st_size}]

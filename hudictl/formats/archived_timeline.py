@@ -15,10 +15,10 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
-from hudictl.formats.guarded_parquet import BYTES, TEXT, read_rows
-from hudictl.formats.instants import State
+from hudictl.formats.guarded_parquet import BYTES, TEXT, filtered, read_rows
+from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, Block, encode_block, read_blocks, read_torn
 from hudictl.formats.ranges import ReadAt
 
 _LENGTH_BYTES = 8
@@ -28,6 +28,8 @@ _LOG_NAME = re.compile(r"\.commits_\.archive\.([0-9]+)(?:_.*)?\Z")
 _MANIFEST_NAME = re.compile(r"manifest_([0-9]+)\Z")
 _LSM_NAME = re.compile(r"([0-9]+)_([0-9]+)_([0-9])\.parquet\Z")
 VERSION_FILE = "_version_"
+LOST = ""
+"""The file of an archived instant of which the archive has nothing any more."""
 
 _LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")
 _LSM_INDEX = {"instantTime": TEXT, "completionTime": TEXT, "action": TEXT}
@@ -121,6 +123,34 @@ def decode_torn_log(body: bytes, name: str) -> TornLog:
         records = tuple(_index(body[start:], start, schema, name, torn=True))
         cut = max((entry.record.offset + entry.record.length for entry in records if entry.record), default=0)
         return TornLog(whole, records, _begun(body[max(cut, start + _CONTENT_HEAD) + 4 :], schema))
+
+
+def log_without(body: bytes, name: str, times: Collection[str]) -> bytes:
+    """An archive log of layout 1 without the writes of some times. An incomplete end is left as it is, unless it has
+    one of them: what else it has is in other logs. Raises Unreadable."""
+    blocks: list[Block] = []
+    with suppress(Unreadable, Unsupported):
+        blocks += read_blocks(lambda offset, length: body[offset : offset + length], len(body), strict=True)
+    end = blocks[-1].end if blocks else 0
+    left = [_block_without(body, block, name, times) for block in blocks]
+    torn = decode_torn_log(body, name).records if end < len(body) else ()
+    return b"".join(left) + (b"" if any(_goes(entry, times) for entry in torn) else body[end:])
+
+
+def _block_without(body: bytes, block: Block, name: str, times: Collection[str]) -> bytes:
+    content = body[block.content_offset : block.content_offset + block.content_length]
+    entries = list(_index(content, block.content_offset, block.header[SCHEMA], name))
+    kept = [entry.record for entry in entries if entry.record and not _goes(entry, times)]
+    if len(kept) == len(entries):
+        return body[block.offset : block.end]
+    if not kept:
+        return b""
+    records = (body[record.offset - 4 : record.offset + record.length] for record in kept)
+    return encode_block(AVRO_DATA, block.header, content[:4] + struct.pack(">i", len(kept)) + b"".join(records))
+
+
+def _goes(entry: ArchivedInstant, times: Collection[str]) -> bool:
+    return entry.time in times and entry.action in WRITE_ACTIONS
 
 
 def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
@@ -217,9 +247,10 @@ def decode_manifest(body: bytes, what: str) -> list[str]:
 
 
 def lsm_range(name: str) -> tuple[str, str] | None:
-    """The smallest and the largest requested time in a Parquet file of layout 2, by its name."""
+    """The smallest and the largest requested time in a Parquet file of layout 2, by its name; None where it does not
+    tell."""
     match = _LSM_NAME.match(name)
-    return (match[1], match[2]) if match else None
+    return (match[1], match[2]) if match and match[1] <= match[2] else None
 
 
 def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
@@ -254,6 +285,18 @@ def decode_lsm_bodies(
                 yield (time, action), metadata or b"", plan or b""
     if lost:
         raise Unreadable(f"{name} is damaged: it lists {' '.join(min(lost))}, but has no row of it", file=name)
+
+
+def lsm_without(body: bytes, name: str, times: Collection[str]) -> bytes:
+    """A Parquet file of layout 2 without the writes of some times, with the schema, the compression and the order of
+    before. Raises Unreadable: it is damaged, or has columns that Hudi 1.0.2 to 1.2.0 do not write."""
+    with _unreadable(name, "written without the writes that go"):
+        return filtered(
+            body,
+            {**_LSM_INDEX, "metadata": BYTES, "plan": BYTES},
+            "version",
+            lambda row: not (row[0] in times and row[2] in WRITE_ACTIONS),
+        )
 
 
 @contextmanager

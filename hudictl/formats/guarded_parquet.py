@@ -4,7 +4,7 @@ pyarrow takes as much memory as a page says that it needs, and a dictionary make
 """
 
 import io
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hudictl.formats.limits import DECOMPRESSED_BYTES
@@ -75,6 +75,37 @@ def read_rows(
                 continue
         for rows in _batches(file, number, group, columns, chunks, read_at, size):
             yield from (row for row in rows if wanted is None or row[0] in wanted)
+
+
+def filtered(body: bytes, columns: Mapping[str, str], number: str, keeps: Callable[[tuple[Any, ...]], bool]) -> bytes:
+    """A file with some of its rows, in their order; the same bytes where it keeps all. Its schema, compression and
+    metadata are as before. Raises as ``read_rows``; ValueError: it has other columns.
+
+    Args:
+        columns: all of its columns but the last, with their types.
+        number: the last one, of whole numbers.
+        keeps: whether a row stays, by its values in these columns.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = list(read_rows(lambda offset, length: body[offset : offset + length], len(body), columns))
+    file = parquet.ParquetFile(io.BytesIO(body))
+    schema = file.schema_arrow
+    if schema.names != [*columns, number]:
+        raise ValueError(f"its columns are {', '.join(schema.names)}")
+    numbers = file.read(columns=[number]).column(0).to_pylist()
+    kept = [(*row, value) for row, value in zip(rows, numbers, strict=True) if keeps(row)]
+    if len(kept) == len(rows):
+        return body
+    values = zip(*kept, strict=True) if kept else [()] * len(schema)
+    arrays = [pyarrow.array(list(column), field.type) for column, field in zip(values, schema, strict=True)]
+    compression, out = file.metadata.row_group(0).column(0).compression, io.BytesIO()
+    with parquet.ParquetWriter(out, schema, compression=compression, store_schema=False) as writer:
+        writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+        # Among them is the schema by which Avro's readers go.
+        writer.add_key_value_metadata(file.metadata.metadata or {})
+    return out.getvalue()
 
 
 def _judge_footer(file: "parquet.ParquetFile", groups: list[Struct], size: int, columns: Mapping[str, str]) -> None:

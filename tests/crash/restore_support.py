@@ -49,7 +49,8 @@ def _case(
 ) -> Case:
     base = support.unpack(version, name, folder)
     prepare(base)
-    seen = support.facts(version, name)["rows"]
+    facts = support.history_facts if name in support.history_names(version) else support.facts
+    seen = facts(version, name)["rows"]
     target = sorted(seen)[number]
     if not options.to_instant:
         _savepoint(base, target)

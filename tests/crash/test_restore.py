@@ -10,6 +10,7 @@ from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.reports.history import find_operation
 from hudictl.table.open import open_table
 from hudictl.table.operations import operation_instants
+from hudictl.table.timeline.archive import archived_writes_after
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
@@ -83,6 +84,16 @@ def test_dies_anywhere_where_the_metadata_table_is_deleted(
     case = _case(version, name, number, tmp_path, DELETING)
     assert not [path for path in case.after if "metadata/" in path]
     _crash_everywhere(case, tmp_path, every)
+
+
+@pytest.mark.short("v6", "v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_dies_anywhere_where_later_writes_are_archived(version: str, tmp_path: Path) -> None:
+    """They go from the archive as well, whichever run comes so far."""
+    case = _case(version, "archived_beyond_savepoint", 1, tmp_path)
+    _crash_everywhere(case, tmp_path)
+    for done in tmp_path.glob("crash-*"):
+        assert not archived_writes_after(open_table(str(done)), case.target)
 
 
 @pytest.mark.full

@@ -29,9 +29,6 @@ TARGETS = [
     if instant in support.history_facts(version, name)["restores"] and which != "T"
 ]
 REFUSED = {
-    # Hudi refuses it, too, where its settings say that such a table is archived so.
-    ("archived_beyond_savepoint", "S"): "commits after .* are archived, and cannot be removed: 3",
-    ("archived_rows_lost", "S"): "commits after .* are archived, and cannot be removed: 3",
     # Its rows would come back once the timeline begins later: Hudi leaves the log, and no rollback block in it.
     ("upgraded_mor", "v6 first"): "it can neither be deleted nor be marked",
 }

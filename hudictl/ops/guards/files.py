@@ -19,6 +19,7 @@ from hudictl.state.orphans.lost_end import find_lost_end
 from hudictl.state.timeline.unread import archived_later, unread
 from hudictl.table.files.slices import Group
 from hudictl.table.table import Table
+from hudictl.table.timeline.commits import Commits
 
 _DELETED = "perhaps a clean, or a lifecycle rule of the store, has deleted them"
 CHOOSE_LATER = f"{_DELETED}; choose a later instant"
@@ -121,6 +122,28 @@ def nothing_rolled_back(
         )
 
 
+def replaced_are_there(facts: Facts, archived: Commits, refusal: str) -> None:
+    """Raises Refused: a file group that an archived write has replaced has no file, and was there before. Without a
+    savepoint only this shows that a clean has taken it.
+
+    Args:
+        archived: the archived writes to remove.
+        refusal: what cannot be done.
+    """
+    stats = ((path, stat) for commit in archived.values() for path, of in commit.stats.items() for stat in of)
+    begun = {(path, stat.file_id) for path, stat in stats if stat.previous in (None, "null")}
+    replaced = {
+        (path, file_id) for commit in archived.values() for path, ids in commit.replaced.items() for file_id in ids
+    }
+    there = {file.group for file in facts.sweep.of_groups(replaced - begun)}
+    if lost := sorted(data_path(*group) for group in replaced - begun - there):
+        raise Refused(
+            f"{refusal}: {count_of(len(lost), 'file group')} of it have no file any more: {first_few(lost)}",
+            hint=CHOOSE_LATER,
+            missing=lost,
+        )
+
+
 def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str) -> None:
     """Raises Refused: readers would treat files of archived commits as uncommitted. Now they read later files instead,
     which would be removed.
@@ -128,7 +151,7 @@ def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str
     Args:
         refusal: what cannot be done.
     """
-    archived = archived_later(facts)
+    archived = archived_later(facts) - removed.keys()
     if not archived:
         return
     lost = sorted({*unread(facts, archived, removed)}.difference(unread(facts, archived, ())))

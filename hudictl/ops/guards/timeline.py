@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NoReturn
 
 from hudictl.errors import Conflict, Refused, Unreadable
+from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import BOOTSTRAPS, PENDING_ONLY, WRITE_ACTIONS, Instant
 from hudictl.formats.restore import target_text
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import is_protection, read_savepoint_head
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
+from hudictl.state.timeline.removed import COMPLETION, archived_before
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.state.timeline.unfinished import way_out_of_rollback
 from hudictl.table.table import Table
@@ -108,6 +110,31 @@ def nothing_archived_after(table: Table, target: str) -> None:
             f"commits after {target} are archived, and cannot be removed: {len(later):,}, the first is {later[0]}",
             hint="choose a later instant",
             instants=later,
+        )
+
+
+def archived_as_planned(table: Table, target: str, planned: Collection[str]) -> None:
+    """Raises Conflict: a write after the target has come into the archive since planning."""
+    late = [time for time in archived_writes_after(table, target) if time not in planned]
+    if late:
+        raise Conflict(
+            f"{count_of(len(late), 'write')} after {target} have come into the archive since planning: "
+            f"{first_few(late)}",
+            hint="stop all writers, then run the command again: it makes a new plan",
+            instants=late,
+        )
+
+
+def archived_with_rule(table: Table, target: Instant, rule: str, archived: Mapping[str, ArchivedInstant]) -> None:
+    """Raises Refused: the rule keeps an archived write that was requested after the target. Readers saw it there, and
+    would take it for uncommitted, as it is newer than the timeline's first commit."""
+    found = archived_before(table, target, archived.values()) if rule == COMPLETION else []
+    if found:
+        raise Refused(
+            f"{first_few(found)} was requested after {target.time} and completed before it, and is archived: after a "
+            "restore readers would not see it",
+            hint="--rule requested takes it away with its rows, as Hudi 1.0 does; or choose another instant",
+            instants=found,
         )
 
 

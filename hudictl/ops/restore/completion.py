@@ -34,7 +34,9 @@ def stage_metadata(
     if table.storage.stat(path) is not None:
         return read_whole(table.storage, path, INSTANT_BYTES)
     results = [
-        rollback_result(table, removal, rollbacks[removal.time], blocks.get(removal.time, ()), duration_ms)
+        rollback_result(
+            table, removal, rollbacks.get(removal.time, restore_time), blocks.get(removal.time, ()), duration_ms
+        )
         for removal in plan.undo.removals
     ]
     body = restore.encode_metadata(restore_time, duration_ms, results)

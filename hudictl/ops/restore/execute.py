@@ -56,6 +56,7 @@ from hudictl.table.timeline.active import (
     drop_empty_result,
     load_timeline,
 )
+from hudictl.table.timeline.archive_writer import take_out_of_archive
 from hudictl.table.writers.heartbeats import beating
 
 
@@ -141,6 +142,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     removed = {removal.time: removal.instant for removal in undo.removals}
     ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
     check_signs(session, signs, plan.target, removed, plan.options, ended)
+    guards.archived_as_planned(table, plan.target, removed)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
     if undo.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, undo.metadata_table)
@@ -197,6 +199,8 @@ def _restore(run: RestoreRun) -> RestoreResult:
         )
 
         _enter(run, Phase.REMOVE_INSTANTS)
+        if any(removal.archived is not None for removal in run.undo.removals):
+            take_out_of_archive(run.table, run.undo.removed)
         _remove_instants(run)
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
@@ -301,14 +305,14 @@ def _settle(run: RestoreRun) -> RestoreRun:
 
 def _encode(run: RestoreRun) -> dict[str, bytes]:
     """The rollback plans that are not stored yet."""
-    removals = (removal for removal in run.undo.removals if not removal.rollback)
+    removals = (removal for removal in run.undo.removals if not (removal.rollback or removal.only_archived))
     return {removal.time: instants.encode_rollback(run.table, removal) for removal in removals}
 
 
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
     """A time for each rollback, later than the restore's own; stored rollbacks keep their times."""
     times = {removal.time: removal.rollback for removal in plan.undo.removals if removal.rollback}
-    new = [removal.time for removal in plan.undo.removals if not removal.rollback]
+    new = [removal.time for removal in plan.undo.removals if not (removal.rollback or removal.only_archived)]
     return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
 
 
@@ -391,7 +395,7 @@ def _request_rollbacks(run: RestoreRun) -> None:
     instants.wait_until(run.table, max(run.rollbacks.values(), default=""))
     for removal in run.undo.removals:
         if removal.instant is None and removal.rollback is None:
-            # An earlier attempt removed the instant with its rollback.
+            # An earlier attempt removed the instant with its rollback; or it is archived: no writer knows it.
             continue
         rollback = run.rollbacks[removal.time]
         if removal.time in run.bodies:

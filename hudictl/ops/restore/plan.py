@@ -172,11 +172,12 @@ class RestorePlan:
 def encode_plan(plan: RestorePlan) -> bytes:
     """The body of ``restore.requested``.
 
-    A table service is listed under both of its actions: Hudi's own resume uses the entries whose action is on the
+    Archived instants are left out: they are in the archive, for hudictl's resume; Hudi's restore would stop at them. A
+    table service is listed under both of its actions: Hudi's own resume uses the entries whose action is on the
     timeline, and un-publishing changes that action.
     """
     infos = []
-    for removal in plan.undo.removals:
+    for removal in (entry for entry in plan.undo.removals if not entry.only_archived):
         actions = [removal.action]
         if removal.instant is not None:
             # Without log compaction: Hudi's restore stops at that action.

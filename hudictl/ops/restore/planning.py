@@ -14,14 +14,14 @@ from hudictl.ops.guards import rollback as rollback_guards
 from hudictl.ops.metadata.keep import still_kept, unrecorded
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
-from hudictl.ops.restore.scope import Scope, scopes
+from hudictl.ops.restore.scope import Scope, scopes, with_lost
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import plan_blocks
 from hudictl.ops.undo.plan import Removal, Undo, asked_to_delete, marked_logs
 from hudictl.ops.undo.planning import Judged, empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.ops.undo.untouched import untouched_rollbacks
-from hudictl.phrases import first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.savepoint_files import needed_names
 from hudictl.state.files.savepoints import is_protection
@@ -40,6 +40,9 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
+from hudictl.table.timeline.archive_writer import archive_without
+from hudictl.table.timeline.archived_writes import commits_of
+from hudictl.table.timeline.commits import Commits
 
 _WAY_OUT = (
     "if no file was deleted yet, `hudictl resume --withdraw` withdraws the restore; `hudictl resume --accept-loss` "
@@ -66,9 +69,18 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
 
     session.engine.start()
     known = read_known(table, session.engine)
-    note, named = session.monitor.note, first.savepointed.partitions
+    told = commits_of(table, first.archived)
+    # At the end of a restore it would be late to find that an archive cannot be written.
+    for _ in archive_without(table, first.archived):
+        pass
+    note, named = session.monitor.note, first.savepointed.partitions.union(*(commit.stats for commit in told.values()))
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
-    scope, found = _possible(facts, session.engine, first, ways)
+    if first.pending is not None:
+        told |= backed_up_commits(
+            table, [time for time, entry in first.removed.items() if entry is None or entry.pending]
+        )
+    ways = (with_lost(scope, facts.commits, told) for scope in ways)
+    scope, found = _possible(facts, session.engine, with_lost(first, facts.commits, told), ways, told)
     liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
     discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
 
@@ -131,6 +143,8 @@ def _metadata_table(facts: Facts, scope: Scope, found: Judged, marked: Collectio
     if not (scope.removed or scope.found or scope.foreign):
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
+    if scope.archived:
+        delete = delete or f"{count_of(len(scope.archived), 'write')} after {scope.target} are archived"
     if any(instant is not None and is_ahead(table, instant) for instant in scope.removed.values()):
         # What follows there would be older than the delta commit of this one.
         delete = delete or "a commit to remove is ahead of the clock"
@@ -167,17 +181,23 @@ def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | 
     return unrecorded(table, times)
 
 
-def _possible(facts: Facts, engine: Engine, scope: Scope, others: Iterator[Scope]) -> tuple[Scope, Judged]:
+def _possible(
+    facts: Facts, engine: Engine, scope: Scope, others: Iterator[Scope], backup: Commits
+) -> tuple[Scope, Judged]:
     """The first way, and its judgement. Raises its refusal; if the other rule would lose nothing, the hint names it: it
-    removes other instants, so the operator decides."""
+    removes other instants, so the operator decides.
+
+    Args:
+        backup: the metadata of the instants to remove that the timeline has not, as far as it is known.
+    """
     try:
-        return scope, _judged(facts, engine, scope)
+        return scope, _judged(facts, engine, scope, backup)
     except Refused as refusal:
         # The other way may fail at its own guards.
         with suppress(HudictlError):
             # For another reason, it would be refused as well.
             for other in others if refusal.fields.keys() & {"missing", "contradictions"} else ():
-                _judged(facts, engine, other)
+                _judged(facts, engine, other, backup)
                 refusal.hint = _other_rule(scope, other)
                 refusal.fields["rule"] = other.rule
         raise
@@ -196,7 +216,7 @@ def _other_rule(scope: Scope, other: Scope) -> str:
     return f"--rule {other.rule} has all files: it {' and '.join(said)}, which overlap {scope.target}"
 
 
-def _judged(facts: Facts, engine: Engine, scope: Scope) -> Judged:
+def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judged:
     """What becomes of the table's files, and the pending cleans to remove. All files required by the target exist, and
     no other process works on the table.
 
@@ -206,8 +226,6 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> Judged:
     planned = scope.pending.instants.union(later_writes(table, scope.pending)) if scope.pending else frozenset()
     liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep, planned)
 
-    unpublished = [time for time, instant in scope.removed.items() if instant is None or instant.pending]
-    backup = backed_up_commits(table, unpublished) if scope.pending else {}
     found = judge_files(facts, scope.removed, backup, scope.savepointed)
     case, outcome = found.case, found.outcome
     if not scope.pending:
@@ -215,6 +233,9 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> Judged:
         other_rule = f"{file_guards.CHOOSE_LATER}, or another --rule"
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored", other_rule)
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
+        if scope.savepoint is None:
+            archived = {time: commit for time, commit in backup.items() if time in scope.archived}
+            file_guards.replaced_are_there(facts, archived, f"{scope.target} cannot be restored")
         file_guards.stays_read(facts, scope.removed, f"{scope.target} cannot be restored")
         if scope.options.deep:
             file_guards.nothing_damaged(facts, engine, case, f"{scope.target} cannot be restored")
@@ -238,9 +259,10 @@ def _removals(facts: Facts, engine: Engine, scope: Scope, found: Judged) -> tupl
     removed, pending = scope.removed, scope.pending
     # The action before un-publishing: Hudi's metadata names this one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
-    blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
+    restore = pending.instant.time if pending else None
+    blocks = plan_blocks(facts, engine, removed, restore, profiles=True, archived=scope.archived, backup=found.backup)
     empty = empty_logs(facts, (), 0) if removed else []
-    return plan_removals(facts, removed, blocks, actions, found, empty=empty)
+    return plan_removals(facts, removed, blocks, actions, found, empty=empty, archived=scope.archived)
 
 
 def _superseded(scope: Scope) -> tuple[str, ...]:

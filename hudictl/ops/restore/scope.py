@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict
-from hudictl.formats.instants import Instant
+from hudictl.formats.archived_timeline import LOST, ArchivedInstant
+from hudictl.formats.instants import DELTACOMMIT, Instant, State
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.plan import RestoreOptions
@@ -20,13 +21,16 @@ from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.operations import BegunOptions, begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.archived_writes import previous_of, writes_after
+from hudictl.table.timeline.commits import Commits
 
 
 @dataclass(frozen=True)
 class Scope:
     """The scope of a restore, known from the timeline. ``found`` is the pending restore to the target, ``others`` are
     all other pending ones; ``commit`` is the target's; ``rule`` decides which instants are later; ``removed`` are the
-    instants to remove, newest first; ``foreign`` are the pending rollbacks to discard."""
+    instants to remove, newest first, and ``archived`` those of them that the archive has; ``foreign`` are the
+    pending rollbacks to discard."""
 
     signs: Signs
     target: str
@@ -37,6 +41,7 @@ class Scope:
     commit: Instant
     rule: str
     removed: Mapping[str, Instant | None]
+    archived: Mapping[str, ArchivedInstant]
     foreign: Sequence[PendingRollback]
 
     @property
@@ -47,7 +52,8 @@ class Scope:
     @property
     def later_writes(self) -> tuple[str, ...]:
         """The instants that appeared during a pending restore, and are removed with it."""
-        return tuple(sorted(self.removed.keys() - self.pending.instants)) if self.pending else ()
+        active = self.removed.keys() - self.archived.keys()
+        return tuple(sorted(active - self.pending.instants)) if self.pending else ()
 
     @property
     def withdrawn(self) -> str | None:
@@ -75,7 +81,10 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     savepoint = read(table, signs.timeline, session.engine, target)
 
     commit = find_commit(table, signs.timeline, target)
-    for rule, removed in _ways(table, signs, commit, pending, options):
+    archived = writes_after(table, target)
+    for rule, active in _ways(table, signs, commit, pending, options):
+        guards.archived_with_rule(table, commit, rule, archived)
+        removed = {**active, **{time: None for time in archived if time not in active}}
         guards.covered(signs, others, target, removed)
         own = _half_removed(signs, target, pending)
         if pending is not None and not is_own(table, pending):
@@ -84,14 +93,36 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
             liveness.no_running_rollback(signs, options.idle_ms, rollbacks)
         others_rollbacks = foreign_rollbacks(signs.live_rollbacks, removed)
         foreign = [entry for entry in others_rollbacks if options.discard_rollbacks and entry.instant.time not in own]
-        check_signs(session, signs, target, removed, options, own.union(entry.instant.time for entry in foreign))
+        ended = own.union(entry.instant.time for entry in foreign)
+        check_signs(session, signs, target, removed, options, ended)
         # A restore that has begun keeps its time, whatever the clock shows.
         if pending is None and (removed or foreign or found):
             guards.no_bootstrap(removed)
             # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
             gone = {found.instant.time if found else None, *removed}
             clock.time_can_be_given(table, signs.timeline.without(gone))
-        yield Scope(signs, target, options, found, others, savepoint, commit, rule, removed, foreign)
+        yield Scope(signs, target, options, found, others, savepoint, commit, rule, removed, archived, foreign)
+
+
+def with_lost(scope: Scope, commits: Commits, backup: Commits) -> Scope:
+    """Also the writes after the target on which later ones are based, though neither timeline nor archive has them: the
+    archive is cut. Raises Unreadable.
+
+    Args:
+        commits: the metadata of the writes on the timeline.
+        backup: of the instants to remove that the timeline has not.
+    """
+    removed, timeline = scope.removed, scope.signs.timeline
+    on_timeline = (commits[time] for time, entry in removed.items() if entry is not None)
+    known = removed.keys() | {entry.time for entry in timeline.instants}
+    named = previous_of([*on_timeline, *(commit for time, commit in backup.items() if time in removed)])
+    # What the savepoint names, readers of the target saw.
+    named -= known | scope.savepointed.instants
+    lost = sorted((time for time in named if time > scope.target), reverse=True)
+    if not lost:
+        return scope
+    found = {time: ArchivedInstant(time, DELTACOMMIT, State.COMPLETED, LOST) for time in lost}
+    return replace(scope, removed={**removed, **dict.fromkeys(lost)}, archived={**scope.archived, **found})
 
 
 def check_signs(
@@ -118,7 +149,6 @@ def check_signs(
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
     guards.no_foreign_rollback(table, signs, removed, ended)
-    guards.nothing_archived_after(table, target)
 
 
 def _half_removed(signs: Signs, target: str, pending: PendingRestore | None) -> set[str]:

@@ -1,8 +1,9 @@
 """Withdrawing a pending restore of hudictl's that has deleted no data file: its instants are published again."""
 
-from collections import defaultdict
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from hudictl import workers
@@ -20,12 +21,13 @@ from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.files.instant_files import OwnFiles
+from hudictl.state.files.instant_files import OwnFiles, partitions_of
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
+from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import other_table
 from hudictl.table.kept import read_room
 from hudictl.table.locks.config import LockConfig
@@ -35,6 +37,7 @@ from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunPlan, begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
+from hudictl.table.timeline.archived_writes import commits_of, writes_after
 
 
 @dataclass(frozen=True)
@@ -239,6 +242,7 @@ def _nothing_deleted(
     found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]
     lost += _hashing_lost(session, facts, copies)
+    lost += _archived_lost(facts, restore, instants)
     if lost:
         raise Refused(
             f"files were already deleted, or hidden by rollback blocks, for example {lost[0]}: the restore "
@@ -256,6 +260,23 @@ def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...
     found = hashing_files(facts.table, session.engine, clusterings)
     there = {file.instant for file in found if file.kind != CONFIG}
     return [f"the hashing metadata of {time}" for time in clusterings if time not in there]
+
+
+def _archived_lost(facts: Facts, restore: PendingRestore, instants: Collection[str]) -> list[str]:
+    """The archived writes of which fewer files are there than the plan has counted. Raises Unreadable."""
+    asked = _asked(facts.table, restore).instants
+    counted = {entry.time: entry.files for entry in asked if entry.files and entry.time not in instants}
+    if not counted:
+        return []
+    told = commits_of(facts.table, writes_after(facts.table, restore.plan.target or ""))
+    owners = partitions_of(facts, dict.fromkeys(counted), told)
+    found = facts.sweep.select("look for files of archived writes", partial(_is_of, owners), counted)
+    there = Counter(file.data.instant for file in found)
+    return [f"a file of the archived {time}" for time, count in counted.items() if there[time] < count]
+
+
+def _is_of(owners: Mapping[str, Collection[str]], file: StoredFile) -> bool:
+    return file.partition in owners.get(file.data.instant, ())
 
 
 def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str]) -> tuple[str, ...]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 
 from hudictl.engine.base import Engine
+from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import StoredRollbackPlan
@@ -14,6 +17,7 @@ from hudictl.table.files.choose import scan_partition
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.files.view import pending_compactions
+from hudictl.table.timeline.commits import Commits
 from hudictl.table.writers.markers import read_markers
 
 SliceKey = tuple[str, str, str]
@@ -26,6 +30,8 @@ def plan_blocks(
     restore: str | None,
     *,
     profiles: bool,
+    archived: Mapping[str, ArchivedInstant] = MappingProxyType({}),
+    backup: Commits = MappingProxyType({}),
 ) -> dict[str, tuple[BlockTarget, ...]]:
     """The slices that need a rollback block, by instant. From table version 8 on, and on copy on write, there are none.
 
@@ -36,6 +42,7 @@ def plan_blocks(
         removed: the instants to remove; None for one that is already removed.
         restore: the pending restore that is continued. Its stored rollback plans are used as they are, because
             un-publishing has removed the write statistics. Older plans may be partial: they only add slices.
+        archived: those that the archive has. ``backup`` is the metadata of those that only it has.
         profiles: also slices that a pending instant was going to update, even if it did not, as Hudi's restore does.
 
     Raises:
@@ -49,25 +56,27 @@ def plan_blocks(
         for entry in facts.signs.live_rollbacks
         if entry.target and restore is not None and entry.instant.time > restore
     }
-    appended = [
-        entry
-        for time, entry in removed.items()
-        if entry is not None and time not in trusted and comparable_action(entry.action) == DELTACOMMIT
-    ]
-    # Only a completed instant's statistics are complete; an empty file has none.
-    untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
+    appended = {}
+    for time, entry in removed.items():
+        there = entry or archived.get(time)
+        if there is not None and time not in trusted and comparable_action(there.action) == DELTACOMMIT:
+            pending = entry is not None and entry.pending
+            known = backup if entry is None else facts.commits
+            # Only a completed instant's statistics are complete; an empty file has none.
+            appended[time] = CommitMetadata() if pending else known.get(time, CommitMetadata())
+    untold = frozenset(time for time, commit in appended.items() if not commit.stats)
     scanned = _scan(facts, engine, removed, untold) if untold else {}
     planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
-    for entry in appended:
-        targets = planned.setdefault(entry.time, set())
-        if entry.time not in untold:
-            targets |= _named(facts, OwnFiles([facts.commits[entry.time]]).files)
+    for time, commit in appended.items():
+        targets = planned.setdefault(time, set())
+        if time not in untold:
+            targets |= _named(facts, OwnFiles([commit]).files)
         else:
-            begun = OwnFiles(markers=read_markers(facts.table, entry.time)).files
-            targets |= _named(facts, {*begun, *scanned.get(entry.time, ())})
-            targets |= _profiled(facts, entry.time) if profiles else set()
-    there = _slices_on_storage(facts, {target.slice for targets in planned.values() for target in targets})
-    return {time: _distinct(targets, removed, there) for time, targets in planned.items()}
+            begun = OwnFiles(markers=read_markers(facts.table, time)).files
+            targets |= _named(facts, {*begun, *scanned.get(time, ())})
+            targets |= _profiled(facts, time) if profiles and removed[time] is not None else set()
+    stored_slices = _slices_on_storage(facts, {target.slice for targets in planned.values() for target in targets})
+    return {time: _distinct(targets, removed, stored_slices) for time, targets in planned.items()}
 
 
 def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceKey]:

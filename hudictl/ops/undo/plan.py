@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from hudictl.formats.archived_timeline import LOST, ArchivedInstant
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
@@ -102,7 +103,7 @@ class PlannedBlock:
 class Removal:
     """One instant to remove. ``rollback`` is a stored rollback that already covers it, if there is one. With
     ``bases_only`` (a compaction whose plan is kept) the logs with its name are kept: they contain later writes.
-    ``borrowed`` are its own files under another instant's name."""
+    ``borrowed`` are its own files under another instant's name. ``archived`` is its place in the archive."""
 
     time: str
     action: str
@@ -114,16 +115,22 @@ class Removal:
     rollback: str | None
     bases_only: bool = False
     borrowed: frozenset[StoredFile] = frozenset()
+    archived: ArchivedInstant | None = None
 
     @cached_property
     def size(self) -> int:
         return sum(file.size or 0 for file in self.files)
 
     @property
+    def only_archived(self) -> bool:
+        """Whether no writer knows of it any more."""
+        return self.instant is None and self.archived is not None
+
+    @property
     def now(self) -> str:
         """The instant as it is on the timeline, for fingerprints: another completed file is another instant."""
         if self.instant is None:
-            return "gone"
+            return "archived" if self.archived else "gone"
         completed = self.instant.file(State.COMPLETED)
         return f"{self.instant.action} {self.instant.state.name} {completed.name if completed else ''}".rstrip()
 
@@ -132,14 +139,22 @@ class Removal:
         return InstantRow(
             time=self.time,
             action=self.action,
-            state=self.instant.state.name if self.instant else "REMOVED",
-            completion_time=self.instant.completion_time if self.instant else None,
+            state=self._state,
+            completion_time=there.completion_time if (there := self.instant or self.archived) else None,
             operation=self.operation,
             records=self.records,
             files=len(self.files),
             bytes=self.size,
             rollback_blocks=len(self.blocks),
         )
+
+    @property
+    def _state(self) -> str:
+        if self.instant is not None:
+            return self.instant.state.name
+        if self.archived is None:
+            return "REMOVED"
+        return "LOST" if self.archived.file == LOST else "ARCHIVED"
 
     @property
     def begun(self) -> BegunInstant:

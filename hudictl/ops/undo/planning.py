@@ -4,8 +4,10 @@ an instant: its files, its rollback blocks, and the rollback that is stored for 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from hudictl.engine.base import Engine
+from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import StoredRollbackPlan
@@ -119,6 +121,7 @@ def plan_removals(
     found: Judged,
     bases_only: Collection[str] = (),
     empty: Sequence[StoredFile] = (),
+    archived: Mapping[str, ArchivedInstant] = MappingProxyType({}),
 ) -> tuple[Removal, ...]:
     """A removal for each instant, in the given order.
 
@@ -128,6 +131,7 @@ def plan_removals(
         actions: their actions before un-publishing, if known from a stored plan: Hudi's metadata names these actions.
         bases_only: instants of which only base files are deleted.
         empty: empty logs, which are deleted with the first instant: see ``empty_logs``.
+        archived: those that the archive has.
     """
     files, backup = found.outcome.removed, found.backup
     own = {time: list(files.get(time, ())) for time in removed}
@@ -139,7 +143,8 @@ def plan_removals(
     for time, instant in removed.items():
         told = (backup if instant is None or instant.pending else facts.commits).get(time, CommitMetadata())
         profile = facts.commits.get(time, CommitMetadata())
-        action = actions.get(time) or (instant.action if instant else "")
+        there = instant or archived.get(time)
+        action = actions.get(time) or (there.action if there else "")
         removal = Removal(
             time=time,
             # A pending log compaction becomes a pending deltacommit: see ``unpublish``.
@@ -152,6 +157,7 @@ def plan_removals(
             rollback=None,
             bases_only=time in bases_only,
             borrowed=frozenset(file for file in files.get(time, ()) if file.data.instant != time),
+            archived=archived.get(time),
         )
         removals.append(replace(removal, rollback=_stored_rollback(facts, removal)))
     return tuple(removals)

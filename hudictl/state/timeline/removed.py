@@ -1,8 +1,9 @@
 """Which instants a restore removes, and in which order."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import COMMIT, COMPACTION, SAVEPOINT, Instant
 from hudictl.state.facts import Signs
 from hudictl.table.table import Table
@@ -56,6 +57,14 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str)
     # By time: the files of two writes with the same time cannot be distinguished.
     removed = [entry for entry in writes if entry.time in times]
     return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
+
+
+def archived_before(table: Table, target: Instant, archived: Iterable[ArchivedInstant]) -> list[str]:
+    """Of archived writes that were requested after a target, those that completed before it, sorted: by completion,
+    readers of the target saw them."""
+    compared = (entry for entry in archived if table.is_cow or not {entry.action, target.action} & {COMMIT, COMPACTION})
+    before = target.completion_time or ""
+    return sorted(entry.time for entry in compared if entry.completion_time and entry.completion_time <= before)
 
 
 def own_rule(table: Table) -> str:

@@ -172,13 +172,6 @@ FAULTS = (
     ),
     Fault(
         SCOPE,
-        "    guards.nothing_archived_after(table, target)\n",
-        "",
-        "archived commits after the target stay",
-        ("ops/restore/test_planning.py::test_a_later_write_in_the_archive_cannot_be_taken_back",),
-    ),
-    Fault(
-        SCOPE,
         "        guards.completed_once(instant)\n",
         "        pass\n",
         "an instant that was completed twice is restored away half",

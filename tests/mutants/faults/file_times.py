@@ -43,8 +43,8 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/planning.py",
-        "                _judged(facts, engine, other)\n                refusal.hint",
-        "                return _judged(facts, engine, other)\n                refusal.hint",
+        "                _judged(facts, engine, other, backup)\n                refusal.hint",
+        "                return _judged(facts, engine, other, backup)\n                refusal.hint",
         "a restore takes by itself the rule by which other commits go",
         ("ops/restore/test_overlaps.py",),
     ),

@@ -282,7 +282,7 @@ FAULTS = (
         "for entry in archived_after(table, time) if entry.action in WRITE_ACTIONS})",
         "for entry in archived_after(table, time)})",
         "an archived clean or rollback stands in the way of every restore",
-        tests=("ops/restore/test_planning.py::test_a_later_write_in_the_archive_cannot_be_taken_back",),
+        tests=("ops/savepoint",),
     ),
     Fault(
         TIMELINE,

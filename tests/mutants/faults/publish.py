@@ -194,14 +194,14 @@ FAULTS = (
     ),
     Fault(
         BLOCKS,
-        "        if entry is not None and time not in trusted and",
-        "        if entry is not None and",
+        "        if there is not None and time not in trusted and",
+        "        if there is not None and",
         "the rest of a restore reads all logs again, and may mark other slices than its stored rollbacks",
     ),
     Fault(
         BLOCKS,
-        "if entry.pending or not facts.commits[entry.time].stats)",
-        "if entry.pending)",
+        "for time, commit in appended.items() if not commit.stats)",
+        "for time in appended if removed[time] is None or removed[time].pending)",
         "version 6: rows stay in the logs of an instant whose commit file is empty",
         tests=("ops/restore/test_resume.py::test_a_delta_commit_whose_metadata_is_empty_leaves_no_rows",),
     ),
@@ -233,15 +233,15 @@ FAULTS = (
     ),
     Fault(
         BLOCKS,
-        "{*begun, *scanned.get(entry.time, ())}",
+        "{*begun, *scanned.get(time, ())}",
         "{*begun}",
         "rows of a failed write without markers stay in the logs",
         tests=("ops/rollback/test_execute.py::test_a_failed_write_without_its_markers",),
     ),
     Fault(
         BLOCKS,
-        "{*begun, *scanned.get(entry.time, ())}",
-        "{*scanned.get(entry.time, ())}",
+        "{*begun, *scanned.get(time, ())}",
+        "{*scanned.get(time, ())}",
         "a failed write's log without a whole block yet gets no block",
     ),
     Fault(

@@ -303,7 +303,6 @@ FAULTS = (
             "        )\n"
             "\n"
             "        _enter(run, Phase.REMOVE_INSTANTS)\n"
-            "        _remove_instants(run)\n"
         ),
         (
             "        _enter(run, Phase.REMOVE_INSTANTS)\n"

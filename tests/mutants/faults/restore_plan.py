@@ -66,8 +66,8 @@ FAULTS = (
     ),
     Fault(
         COMPLETION,
-        "blocks.get(removal.time, ()), duration_ms)",
-        "(), duration_ms)",
+        "blocks.get(removal.time, ()), duration_ms\n",
+        "(), duration_ms\n",
         "the result of a restore does not name the rollback blocks",
         ("ops/restore/test_plan.py::test_the_result_names_the_rollback_blocks",),
     ),

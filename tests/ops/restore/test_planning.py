@@ -325,16 +325,6 @@ def test_a_partition_without_metafile_gets_one(unpack: Unpack, name: str) -> Non
 
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
-def test_a_later_write_in_the_archive_cannot_be_taken_back(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_savepoints")
-    records.archive(copy, copy.commits[0])
-    records.archive(copy, LATER, "clean")
-    plan(copy, copy.savepoints[-1])
-    records.archive(copy, LATER)
-    refused(copy, 13, LATER)
-
-
-@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_an_unreadable_archive_could_hold_anything(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     made = records.archive(copy, LATER)

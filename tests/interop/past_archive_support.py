@@ -1,0 +1,142 @@
+"""Tables with a savepoint on S, and later writes of which the archive has some: made by the real Hudi."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.interop.judge import Judge
+from tests.interop.killed import LAZY
+from tests.interop.make_history import ARCHIVED
+from tests.interop.make_overlaps import rows
+from tests.interop.scenarios import MERGE_LOGS, MERGE_ON_READ, Row
+
+COW = {**ARCHIVED, "hoodie.clean.automatic": "true"}
+# Of delta commits only those before a compaction are archived.
+COMPACTED = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+MOR = COW | MERGE_ON_READ | COMPACTED
+
+
+@dataclass
+class Written:
+    """A table that is being written, and the rows that it should have."""
+
+    hudi: Judge
+    path: Path
+    options: Mapping[str, str]
+    expected: dict[int, Row]
+    number: int = 2
+    target: str = ""
+
+    def upsert(self, partitions: str = "abc", ids: range = range(30), **more: str) -> str:
+        """Each with a value of its own; the archiver runs behind it."""
+        self.number += 1
+        written = rows(partitions, self.number, ids)
+        instant = self.hudi.upsert(self.path, written, options=self.options | more)
+        self.expected |= {row[0]: row for row in written}
+        self.hudi.archive(self.path, self.options | more)
+        return instant
+
+
+def plain(table: Written) -> None:
+    """Updates and new rows."""
+    for count in range(5):
+        table.upsert(ids=range(30 + count))
+
+
+def overwritten(table: Written) -> None:
+    """A partition is written anew: its file groups are replaced, and cleaned as far as the savepoint allows."""
+    table.upsert("ab")
+    table.hudi.upsert(table.path, rows("a", 50), "insert_overwrite", options=table.options)
+    for _ in range(4):
+        table.upsert("abc")
+
+
+def dropped(table: Written) -> None:
+    """A partition is dropped, and comes back with other file groups."""
+    table.upsert("ab")
+    table.hudi.delete_partitions(table.path, ["a"], table.options)
+    for _ in range(3):
+        table.upsert("bc")
+    table.upsert("a")
+
+
+def clustered(table: Written) -> None:
+    table.upsert("ab")
+    table.hudi.cluster(table.path, options=table.options)
+    for _ in range(4):
+        table.upsert("abc")
+
+
+def compacted(table: Written) -> None:
+    """Each write is compacted; the last logs are not."""
+    for _ in range(4):
+        table.upsert("abc", **{"hoodie.compact.inline.max.delta.commits": "1"})
+    table.upsert("ab")
+
+
+def logs_compacted(table: Written) -> None:
+    for _ in range(6):
+        table.upsert("abc", **MERGE_LOGS, **{"hoodie.compact.inline.max.delta.commits": "3"})
+
+
+def restored(table: Written) -> None:
+    """Hudi has restored to a later savepoint before, which is deleted since."""
+    table.upsert("ab")
+    later = table.upsert("bc")
+    table.hudi.savepoint(table.path, later, table.options)
+    table.upsert("abc")
+    # Hudi refuses it where it is told that archiving goes beyond savepoints.
+    table.hudi.restore(table.path, later, {**table.options, "hoodie.archive.beyond.savepoint": "false"})
+    table.hudi.delete_savepoint(table.path, later, table.options)
+    for _ in range(5):
+        table.upsert("abc")
+
+
+def rolled_back(table: Written) -> None:
+    """Every second write is rolled back by Hudi."""
+    for _ in range(3):
+        table.upsert("ab")
+        table.hudi.rollback(table.path, table.upsert("abc"), table.options)
+    table.upsert("c")
+
+
+def failed(table: Written) -> None:
+    """A writer has died between two files; a later one has rolled it back."""
+    table.upsert("ab")
+    with table.hudi.dying(table.path, r"create .*\.(parquet|log\..*)", number=2):
+        table.hudi.upsert(table.path, rows("abc", 60), options=table.options | LAZY)
+    table.hudi.rollback_failed(table.path, table.options)
+    for _ in range(4):
+        table.upsert("abc")
+
+
+def two_savepoints(table: Written) -> None:
+    """One more savepoint after S, with archived writes before and after it."""
+    table.upsert("abc")
+    later = table.upsert("ab")
+    table.hudi.savepoint(table.path, later, table.options)
+    for _ in range(4):
+        table.upsert("abc")
+
+
+SHAPES: Mapping[str, Callable[[Written], None]] = {
+    shape.__name__: shape
+    for shape in (plain, overwritten, dropped, clustered, restored, rolled_back, failed, two_savepoints)
+}
+ON_MERGE_ON_READ: Mapping[str, Callable[[Written], None]] = {
+    shape.__name__: shape for shape in (compacted, logs_compacted)
+}
+
+
+def make(hudi: Judge, folder: Path, options: Mapping[str, str], shape: Callable[[Written], None]) -> Written:
+    """A table of three partitions, updated once before S; then the shape of its history. Its rows are those of S."""
+    table = Written(hudi, folder / "table", options, {})
+    first, second = rows("abc", 1), rows("ab", 2, range(0, 30, 2))
+    hudi.create(table.path, first, options)
+    table.target = hudi.upsert(table.path, second, options=options)
+    table.expected = {row[0]: row for row in [*first, *second]}
+    hudi.savepoint(table.path, table.target, options)
+    at_target = dict(table.expected)
+    shape(table)
+    table.expected = at_target
+    return table
