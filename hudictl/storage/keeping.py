@@ -67,7 +67,12 @@ class Keeping(Storage):
         return self.base.keeps_deleted()
 
     def touch(self, path: str) -> None:
-        self.base.touch(self._path(path))
+        whole = self._path(path)
+        if self._is_kept(whole) and self.base.stat(made_path(self.room, whole)) is None:
+            # What is kept may be a link to the same file: it must not get the new time.
+            self.replace(path, self.base.read(whole))
+        else:
+            self.base.touch(whole)
 
     def sync(self, folder: str) -> None:
         self.base.sync(self._path(folder))

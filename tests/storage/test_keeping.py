@@ -1,5 +1,6 @@
 """A storage that keeps what it deletes or replaces: whatever is done, what is kept and noted leads back."""
 
+import os
 import shutil
 import tempfile
 from contextlib import suppress
@@ -101,6 +102,25 @@ def test_what_is_kept_and_noted(local: LocalStorage, keeping: Keeping) -> None:
     assert kept_files(local, ROOM).keys() == {"a/1", "3"}
     assert made_files(local, ROOM) == {"a/new"}
     assert local.read(kept_path(ROOM, "3")) == b"third"
+
+
+def test_a_file_that_is_touched_gets_its_time_back(local: LocalStorage, keeping: Keeping) -> None:
+    local.replace("3", b"third")
+    os.utime(f"{local.root}/3", (1, 1))
+    before = outside(local)
+    for _ in range(2):
+        keeping.below("").touch("3")
+    assert outside(local) != before
+    bring_back(local)
+    assert outside(local) == before
+    with pytest.raises(FileNotFoundError):
+        keeping.touch("absent")
+    assert made_files(local, ROOM) == frozenset()
+    keeping.create("a/new", b"x")
+    keeping.touch("a/new")
+    keeping.touch(f"{OWN}/claim")
+    assert made_files(local, ROOM) == {"a/new"}
+    assert kept_files(local, ROOM) == {}
 
 
 def test_of_a_file_that_was_made_nothing_is_kept(local: LocalStorage, keeping: Keeping) -> None:
