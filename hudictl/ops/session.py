@@ -9,7 +9,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.storage.keeping import Keeping
-from hudictl.table.kept import UNDO_OPERATION, keeping, new_room, read_room
+from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
@@ -26,7 +26,7 @@ class Kind(Enum):
     SAVEPOINT_DELETE = "savepoint delete"
     SAVEPOINT_PRUNE = "savepoint prune"
     ORPHANS_DELETE = "orphans delete"
-    METADATA_DROP = "metadata drop"
+    METADATA_DROP = DROP_OPERATION
     HEARTBEAT_DELETE = "heartbeat delete"
     MARKER_DELETE = "marker delete"
     WITHDRAW_RESTORE = "withdraw restore"

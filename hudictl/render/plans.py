@@ -108,8 +108,9 @@ def dropped_text(plan: DropPlan) -> str:
 
 def drop_lines(plan: DropPlan) -> list[str]:
     """The facts that the table of partitions does not show."""
-    dropped = plan.whole or plan.partitions
+    dropped = plan.whole or bool(plan.partitions)
     lines = [f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."] if dropped else []
+    lines += _keeping_lines(keeps=plan.options.keep_files and dropped)
     if plan.whole:
         also = f", and {', '.join(plan.defined)} from the definitions, which are kept" if plan.defined else ""
         if plan.files_lost:

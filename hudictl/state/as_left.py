@@ -12,7 +12,7 @@ from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import first_few
 from hudictl.storage import Storage, read_whole
 from hudictl.storage.keeping import kept_path
-from hudictl.table.kept import Contents, Room, metadata_files, of_metadata_table, timeline_path
+from hudictl.table.kept import DROP_OPERATION, Contents, Room, metadata_files, of_metadata_table, timeline_path
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 
@@ -23,10 +23,13 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
     now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
     before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
     _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
-    if changes_metadata_table(contents):
+    if changes_metadata_table(room, contents):
         before = {seen.path: seen.size for seen in room.before if of_metadata_table(seen.path)}
         now = {seen.path: seen.size for seen in metadata_files(table)}
         _same(room, contents, before, now, "the metadata table")
+    found = table.storage.stat(PROPERTIES)
+    before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
+    _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
     if PROPERTIES in contents.kept:
         old, new = (_own_properties(table.storage, path) for path in (kept_path(room.folder, PROPERTIES), PROPERTIES))
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
@@ -75,6 +78,6 @@ def on_timeline(table: Table, path: str) -> bool:
     return path.rpartition("/")[0] == table.layout.timeline and path not in (PROPERTIES, PROPERTIES_BACKUP)
 
 
-def changes_metadata_table(contents: Contents) -> bool:
-    """Whether files of the metadata table come back, or go."""
-    return any(map(of_metadata_table, (*contents.kept, *contents.made)))
+def changes_metadata_table(room: Room, contents: Contents) -> bool:
+    """Whether files of the metadata table come back, or go. A drop has moved some, also if none of them is there."""
+    return room.operation == DROP_OPERATION or any(map(of_metadata_table, (*contents.kept, *contents.made)))

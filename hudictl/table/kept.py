@@ -28,6 +28,8 @@ _NAME = re.compile(r"\d+\Z", re.ASCII)
 _VERSION = 1
 UNDO_OPERATION = "undo"
 """The kind of operation that puts back what another one has kept."""
+DROP_OPERATION = "metadata drop"
+"""The kind of operation that keeps the metadata table, and nothing else."""
 
 
 @dataclass(frozen=True)

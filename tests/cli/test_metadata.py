@@ -7,6 +7,7 @@ import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.ops.metadata import drop as metadata_drop
+from hudictl.table.kept import room_times
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import drop, put, tree
@@ -148,7 +149,8 @@ def test_drop(unpack: Unpack, tell: Tell) -> None:
     said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     assert (said.code, said.json["outcome"]) == (0, "done")
     result = said.json["result"]
-    assert list(result) == ["whole", "partitions", "files_deleted", "bytes_deleted"]
+    assert list(result) == ["whole", "partitions", "files_deleted", "bytes_deleted", "undo"]
+    assert result["undo"] is None
     assert (result["whole"], result["files_deleted"] > 0) == (True, True)
     assert "metadata drop" in tell("history", "-t", copy.path).out
     said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes")
@@ -172,6 +174,22 @@ def test_drop_an_index(unpack: Unpack, tell: Tell) -> None:
     assert (said.code, "'colum_stats' is no partition" in said.line) == (13, True)
     said = tell("metadata", "drop", "files", "-t", copy.path, *LOCAL, "--yes")
     assert (said.code, "drops the whole metadata table" in said.line) == (13, True)
+
+
+@pytest.mark.parametrize("names", [(), ("record_index",)], ids=["whole", "index"])
+def test_drop_and_undo(unpack: Unpack, tell: Tell, names: tuple[str, ...]) -> None:
+    copy = unpack("v9", "cow_record_index")
+    said = tell("metadata", "drop", *names, "-t", copy.path, *LOCAL, "--keep-files", "--yes")
+    assert said.code == 0
+    assert "are moved into .hoodie/.hudictl/undo" in said.out
+    (time,) = room_times(copy.table)
+    assert f"until the table is changed again, `hudictl undo {time}` brings all back" in said.out
+    said = tell("undo", time, "-t", copy.path, *LOCAL, "--yes")
+    of = f" of {names[0]}" if names else ""
+    assert said.out.splitlines()[1].startswith(f"Undo the metadata drop {time}{of}, begun at ")
+    assert "Data files" not in said.out
+    assert said.out.splitlines()[-1] == f"undid the metadata drop {time}{of}: the metadata table is back"
+    assert "record_index" in copy.table.metadata_partitions
 
 
 def test_drop_indexes_of_sql(unpack: Unpack, tell: Tell) -> None:

@@ -8,11 +8,15 @@ import pytest
 from hudictl.table.kept import room_times
 from hudictl.table.open import open_table
 from tests import support
+from tests.helpers import assert_listed
 from tests.interop import product
 from tests.interop.check_support import findings
+from tests.interop.indexes_support import SKIP
 from tests.interop.judge import Judge
+from tests.interop.make_indexes import RECORD_INDEX
 from tests.interop.make_overlaps import BY_HAND, CLUSTER, COMPACT, MOR, ONE_VERSION, rows
 from tests.interop.overlaps_support import upsert_all
+from tests.interop.scenarios import batch, digest
 
 pytestmark = pytest.mark.hudi
 
@@ -108,3 +112,27 @@ def test_what_is_kept_is_nothing_to_hudi(judge: Judges, tmp_path: Path, version:
     assert product.command(base, "undo", time, idle="0s") == 13
     assert product.command(base, "undo", "drop", time) == 0
     assert not room.exists()
+
+
+def test_a_metadata_table_that_was_dropped(judge: Judges, tmp_path: Path) -> None:
+    """Whole, and one index of it: writers and readers use it again, over its next compactions."""
+    hudi, base = judge("v9"), tmp_path / "table"
+    options = RECORD_INDEX | {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.compact.max.delta.commits": "3"}
+    hudi.create(base, batch(range(30), 1), options)
+    hudi.upsert(base, batch(range(30), 2), options=options)
+    files, seen = _files(base), hudi.both_rows(base)
+    for names in ((), ("record_index",)):
+        assert product.command(base, "metadata", "drop", *names, "--keep-files", idle="0s") == 0
+        assert hudi.both_rows(base) == seen
+        _undo(base)
+        assert _files(base) == files
+    before = {path for path in files if path.startswith(".hoodie/metadata/.hoodie/")}
+    for ts in range(3, 8):
+        hudi.upsert(base, batch(range(30), ts), options=options)
+        assert hudi.both_rows(base) == digest(batch(range(30), ts))
+        assert_listed(base)
+    assert hudi.sql(base, ["SELECT id, val FROM judged WHERE id = 29"], SKIP) == [[29, "v7-29"]]
+    assert "record_index" in open_table(str(base)).metadata_partitions
+    # It is the one from before: nothing has built it anew.
+    assert before <= _files(base).keys()
+    assert not findings(base)

@@ -18,6 +18,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
+from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.cli.writers_options import change_options
@@ -184,6 +185,7 @@ def verify(
 @metadata.command()
 @click.argument("names", metavar="[INDEX]...", nargs=-1, shell_complete=indexes)
 @click.option("--accept-loss", is_flag=True, help="Drop it even if required data files are missing: queries go on.")
+@keep_files_option
 @idle_option
 @table_options
 @engine_options
@@ -193,6 +195,7 @@ def drop(
     engine_options: EngineOptions,
     change: ChangeOptions,
     accept_loss: bool,
+    keep_files: bool | None,
     idle_ms: int,
     names: tuple[str, ...],
 ) -> None:
@@ -207,14 +210,14 @@ def drop(
     """
     from hudictl.ops.metadata.drop import DropOptions
 
-    options = DropOptions(tuple(sorted(set(names))), idle_ms, accept_loss)
+    options = DropOptions(tuple(sorted(set(names))), idle_ms, accept_loss, keeps_files(keep_files))
     run_change(drop_change("metadata drop", options), common, change, engine_options)
 
 
 def drop_change(name: str, options: "DropOptions") -> "Change[DropPlan, DropResult]":
     """The metadata table, or the indexes, to drop."""
     from hudictl.ops.metadata.drop import drop_metadata, plan_metadata_drop
-    from hudictl.phrases import count_of
+    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import dropped_text, print_drop_plan
     from hudictl.render.words import size
 
@@ -239,7 +242,7 @@ def drop_change(name: str, options: "DropOptions") -> "Change[DropPlan, DropResu
         shown_first=True,
         question=lambda plan: Question(f"Drop {said(plan)}?"),
         execute=drop_metadata,
-        done=lambda plan, _result: f"dropped {said(plan)}",
+        done=lambda plan, result: f"dropped {said(plan)}{undo_text(result.undo)}",
     )
 
 

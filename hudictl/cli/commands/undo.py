@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def undo(
     common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
 ) -> None:
-    """Undo the restore, rollback or deletion INSTANT, which was done with --keep-files. Stop all writers first.
+    """Undo the restore, rollback, deletion or drop INSTANT, which was done with --keep-files. Stop all writers first.
 
     Data files, timeline, metadata table and savepoints are then as they were before it, byte for byte. On file systems
     they also have their modification times. This is possible until the table is changed again (exit code 13), also if
@@ -81,14 +81,21 @@ def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
 
     def what(plan: "UndoPlan") -> str:
         of = ", ".join(filter(None, plan.targets))
-        to = {"restore": " to ", "rollback": " of "}.get(plan.of, " ")
+        to = {"restore": " to ", "rollback": " of ", "metadata drop": " of "}.get(plan.of, " ")
         return f"the {plan.of} {plan.undoes}{f'{to}{of}' if of else ''}"
+
+    def back(plan: "UndoPlan", result: "UndoResult") -> str:
+        if plan.metadata_table and not (result.instants or result.files):
+            return "the metadata table is back"
+        instants, files = count_of(len(result.instants), "instant"), count_of(result.files, "file")
+        return f"{instants} and {files} ({size(result.bytes)}) are back"
 
     def show(out: "Console", plan: "UndoPlan") -> None:
         lines = [f"Undo {what(plan)}, begun at {plan.begun_at}", ""]
         if plan.instants:
             lines.append(f"Instants that readers see again: {', '.join(plan.instants)}.")
-        lines.append(f"Data files that come back: {plan.files:,} ({size(plan.bytes)}).")
+        if plan.files or not plan.metadata_table:
+            lines.append(f"Data files that come back: {plan.files:,} ({size(plan.bytes)}).")
         if plan.files_removed:
             lines.append(f"Data files that it created, and that go: {len(plan.files_removed):,}.")
         if plan.metadata_table:
@@ -103,10 +110,7 @@ def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
         shown_first=True,
         question=lambda plan: Question(f"Undo {what(plan)}?", typed=plan.undoes),
         execute=lambda session, plan: execute_undo(session, plan, idle_ms),
-        done=lambda plan, result: (
-            f"undid {what(plan)}: {count_of(len(result.instants), 'instant')} and {count_of(result.files, 'file')} "
-            f"({size(result.bytes)}) are back"
-        ),
+        done=lambda plan, result: f"undid {what(plan)}: {back(plan, result)}",
     )
 
 

@@ -14,7 +14,7 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata.keep import forget_ended, left_by
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, keeps_files
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import needed_files
@@ -44,11 +44,13 @@ from hudictl.table.timeline.active import instant_now, load_timeline
 @dataclass(frozen=True)
 class DropOptions:
     """``partitions``: the indexes to drop; none for the whole metadata table. ``idle_ms``: a pending write that had no
-    activity for this long is dead. ``accept_loss``: drop it although required files are missing."""
+    activity for this long is dead. ``accept_loss``: drop it although required files are missing. ``keep_files``: so
+    that ``undo`` brings it back."""
 
     partitions: tuple[str, ...] = ()
     idle_ms: int = DEFAULT_IDLE_MS
     accept_loss: bool = False
+    keep_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,12 +128,13 @@ class DropPlan:
 
 @dataclass(frozen=True)
 class DropResult:
-    """What was dropped."""
+    """What was dropped. ``undo``: what ``hudictl undo`` takes, if the files are kept."""
 
     whole: bool
     partitions: tuple[str, ...]
     files_deleted: int
     bytes_deleted: int
+    undo: str | None = None
 
 
 def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
@@ -273,7 +276,7 @@ def drop_metadata(session: Session, plan: DropPlan) -> DropResult:
         plan.target,
         plan.summary,
         look=lambda held: _look_again(session, plan, held),
-        work=lambda run: _drop(session, plan, run),
+        work=lambda run: _drop(_keeping(session, plan, run.time), plan, run),
     )
 
 
@@ -281,13 +284,17 @@ def _look_again(session: Session, plan: DropPlan, held: Hold) -> Begun[DropPlan]
     """Plans again: files that only the metadata table hides may have appeared since."""
     now = plan_metadata_drop(session, plan.options)
     refuse_moved(plan.fingerprint, now.fingerprint)
-    recover_properties(session.table.storage)
     return Begun(held, instant_now(session.table), now)
+
+
+def _keeping(session: Session, plan: DropPlan, time: str) -> Session:
+    return keeping_files(session, Kind.METADATA_DROP, [time], [plan.target], asked=plan.options.keep_files)
 
 
 def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
     """Readers stop using it first; then its files are deleted."""
     table, time = session.table, run.time
+    recover_properties(table.storage)
     session.monitor.step("take the metadata table out of use" if plan.whole else "take the indexes out of use")
     run.held.check()
     if plan.whole:
@@ -307,7 +314,10 @@ def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
     back = metadata_partition_names(table).intersection(plan.names)
     if back and not plan.whole:
         raise _come_back(listed(back))
-    return DropResult(plan.whole, plan.names, run.found.files_to_delete, run.found.bytes_to_delete)
+    return DropResult(
+        *(plan.whole, plan.names, run.found.files_to_delete, run.found.bytes_to_delete),
+        undo=time if keeps_files(session) else None,
+    )
 
 
 def _come_back(what: str) -> Conflict:

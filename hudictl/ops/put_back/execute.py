@@ -12,8 +12,9 @@ from functools import partial
 from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
+from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.formats.instants import RESTORE, ROLLBACK, State, time_in_name
-from hudictl.formats.layouts import META, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
+from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.put_back.planning import (
     UndoPlan,
     check,
@@ -43,7 +44,7 @@ from hudictl.table.kept import (
 )
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import keeping_none
-from hudictl.table.metadata.place import lists_partitions
+from hudictl.table.metadata.place import listed_partitions
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import delete_instant_files, instant_now, load_timeline
 
@@ -103,11 +104,14 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
 
     enter("put files back")
     hidden = [path for path in contents.kept if not _is_shown(session, path)]
-    if plan.metadata_table and lists_partitions(table):
+    parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
+    if (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):
         # What it keeps of the properties is what they were before the operation, or are now.
         update_properties(keeping(table, room).storage, dict.fromkeys(PARTITION_KEYS, ""))
         contents = contents_of(table, room)
-    delete_all(table.storage, sorted(path for path in contents.made if not _is_shown(session, path)))
+    metafiles = sorted(filter(_is_metafile, contents.made))
+    early = (path for path in contents.made.difference(metafiles) if not _is_shown(session, path))
+    delete_all(table.storage, sorted(early))
     _move(session, room, [path for path in hidden if path.startswith(f"{META}/")])
     _move_data(session, room, contents)
 
@@ -124,6 +128,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     enter("put the properties back")
     _move(session, room, [path for path in _PROPERTIES if path in contents.kept])
     delete_all(table.storage, [path for path in _PROPERTIES if path in contents.made])
+    # Not before readers use the metadata table, which alone knows these partitions.
+    delete_all(table.storage, metafiles)
     _remove_own(session, room)
     _forget(session, room)
     _verify(session, room, contents)
@@ -155,6 +161,16 @@ def _remove_own(session: Session, room: Room) -> None:
 def _is_shown(session: Session, path: str) -> bool:
     """Whether readers and writers see something else as soon as the file is there or not."""
     return path in _PROPERTIES or on_timeline(session.table, path)
+
+
+def _part_of(path: str) -> str:
+    """The partition of a file of the metadata table. Its timeline is as one."""
+    return path.removeprefix(f"{METADATA_TABLE}/").partition("/")[0]
+
+
+def _is_metafile(path: str) -> bool:
+    """Whether listings find a partition by this file."""
+    return path.rpartition("/")[2] == PARTITION_METAFILE and not path.startswith(f"{META}/")
 
 
 def _move(session: Session, room: Room, paths: Iterable[str]) -> None:
@@ -207,7 +223,7 @@ def _verify(session: Session, room: Room, contents: Contents) -> None:
         for found in (room.before, state_of(table))
     )
     wrong = sorted({path for path, _, _ in before ^ now})
-    if not changes_metadata_table(contents):
+    if not changes_metadata_table(room, contents):
         wrong = [path for path in wrong if not of_metadata_table(path)]
     compare: Callable[[tuple[str, dict[str, int]]], workers.Compared] = partial(workers.compare_sizes, table.storage)
     compared = values(session.engine.map("verify", compare, [*data_of(contents.kept).items()]), "verify")

@@ -31,7 +31,7 @@ from hudictl.formats.limits import PROPERTIES_BYTES, RECORD_BYTES
 from hudictl.phrases import first_few
 from hudictl.storage import delete_all, entries_of, inside, read_whole
 from hudictl.table.metadata.definitions import drop_definitions
-from hudictl.table.metadata.place import lists_partitions, metadata_table_at, metadata_table_files
+from hudictl.table.metadata.place import listed_partitions, metadata_table_at, metadata_table_files
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table
 
@@ -121,7 +121,7 @@ def look(table: Table, aside: Aside) -> Place:
     there = own in (Own.MOVED, Own.LOST) and table.storage.has_folder(METADATA_TABLE)
     if there and _has_others(table, aside):
         other = Other.BEGUN if table.storage.stat(METADATA_PROPERTIES) is None else Other.MADE
-    elif lists_partitions(table):
+    elif listed_partitions(table):
         other = Other.MADE
     return Place(own, other)
 

@@ -89,21 +89,19 @@ def metadata_table_at(table: Table, folder: str, properties: Mapping[str, str]) 
 
 def metadata_table_in_use(table: Table) -> bool:
     """Whether the properties on disk list a partition, or the folder exists (a writer would use it again)."""
-    return lists_partitions(table) or table.storage.has_folder(METADATA_TABLE)
+    return bool(listed_partitions(table)) or table.storage.has_folder(METADATA_TABLE)
 
 
-def lists_partitions(table: Table) -> bool:
-    """Whether the properties on disk list a partition of the metadata table, as complete or as being built."""
+def listed_partitions(table: Table) -> frozenset[str]:
+    """The partitions that the properties on disk list, as complete or as being built."""
     properties = read_properties(table.storage)
-    return any(properties.get(key) for key in PARTITION_KEYS)
+    return frozenset(name for key in PARTITION_KEYS for name in properties.get(key, "").split(",") if name)
 
 
 def metadata_partition_names(table: Table) -> frozenset[str]:
     """The partitions that the properties on disk list, as complete or as being built, and those with a folder."""
-    properties = read_properties(table.storage)
-    listed = {name for key in PARTITION_KEYS for name in properties.get(key, "").split(",") if name}
     folders = {entry.name for entry in entries_of(table.storage, METADATA_TABLE) if entry.is_dir and entry.name != META}
-    return frozenset(listed | folders)
+    return listed_partitions(table) | folders
 
 
 def metadata_table_files(table: Table) -> dict[str, list[int]]:

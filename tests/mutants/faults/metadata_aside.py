@@ -99,7 +99,7 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "    elif lists_partitions(table):\n        other = Other.MADE\n",
+        "    elif listed_partitions(table):\n        other = Other.MADE\n",
         "",
         "hoodie.properties lists partitions of a metadata table that is not there, and nothing notices it",
         (f"{TEST}::test_partitions_that_are_listed_again_are_seen",),

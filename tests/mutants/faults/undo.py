@@ -11,6 +11,8 @@ EXECUTE = "ops/put_back/execute.py"
 TEST = "ops/put_back/test_undo.py"
 CHANGED = f"{TEST}::test_a_change_since_then_refuses_it"
 BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
+DROPPED = "ops/put_back/test_metadata_drop.py"
+SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
 
 FAULTS = (
@@ -235,5 +237,54 @@ FAULTS = (
         "        if False:\n",
         "what a restore still needs is dropped by cron",
         (f"{TEST}::test_a_pending_one_is_undone_not_withdrawn_and_not_dropped",),
+    ),
+    Fault(
+        AS_LEFT,
+        "    return room.operation == DROP_OPERATION or any(",
+        "    return any(",
+        "the properties list a metadata table of which no file has come back: each write fails",
+        (SINCE_A_DROP,),
+    ),
+    Fault(
+        AS_LEFT,
+        '    _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")\n',
+        "",
+        "an undo begins that cannot end: the properties were changed since",
+        (f"{DROPPED}::test_properties_that_were_changed_since_a_deletion",),
+    ),
+    Fault(
+        PLANNING,
+        "    paths = (path for path in (*contents.kept, *contents.made) if not of_metadata_table(path))\n",
+        "    paths = (*contents.kept, *contents.made)\n",
+        "an undo takes the metadata table from a running writer",
+        (f"{DROPPED}::test_a_writer_that_has_been_there_all_the_time",),
+    ),
+    Fault(
+        EXECUTE,
+        "    metafiles = sorted(filter(_is_metafile, contents.made))\n",
+        "    metafiles: list[str] = []\n",
+        "readers miss the rows of a partition until the metadata table is back, which alone knows it",
+        (f"{DROPPED}::test_the_metafile_goes_when_the_metadata_table_is_in_use",),
+    ),
+    Fault(
+        EXECUTE,
+        "    if (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):\n",
+        "    if listed_partitions(table) and parts:\n",
+        "while an index comes back, readers do without the metadata table, and see other rows",
+        (f"{DROPPED}::test_an_index_comes_back_while_the_rest_stays_in_use",),
+    ),
+    Fault(
+        "ops/metadata/drop.py",
+        "    recover_properties(table.storage)\n    session.monitor.step(",
+        "    recover_properties(table.storage.base)\n    session.monitor.step(",
+        "what an interrupted update of the properties has left does not come back",
+        (f"{DROPPED}::test_an_interrupted_update_of_the_properties_is_as_before",),
+    ),
+    Fault(
+        KEEPING,
+        "        if self._is_kept(whole) and self.base.stat(made_path(self.room, whole)) is None:\n",
+        "        if False:\n",
+        "after an undo the heartbeat of a dead writer is as new",
+        ("storage/test_keeping.py::test_a_file_that_is_touched_gets_its_time_back",),
     ),
 )

@@ -17,7 +17,7 @@ from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbac
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
-from hudictl.ops.put_back.execute import UndoResult, execute_undo
+from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal
@@ -36,6 +36,7 @@ from hudictl.table.kept import begun_undo, room_times
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, At, Copy, die, plan, put, restore, roll_back, savepoint, session, tree
+from tests.ops.put_back.undo_support import state, undo
 from tests.ops.rollback.execute_support import own_files
 from tests.ops.rollback.together_support import OPTIONS, clean, many
 from tests.state.orphans.find_support import between_commits, listed_orphan
@@ -45,21 +46,11 @@ KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_
 STEPS = ("put files back", "publish instants again", "put the properties back")
 
 
-def undo(copy: Copy, time: str, monitor: object = None) -> UndoResult:
-    made = plan_undo(session(copy.table), time, 0)
-    return execute_undo(session(copy.table, monitor), made, 0)
-
-
 def restored(copy: Copy) -> str:
     """Restored to the first commit; what ``undo`` takes."""
     result = restore(copy, copy.commits[0], options=KEEPING)
     assert result.undo == result.restore
     return result.restore
-
-
-def state(copy: Copy) -> dict[str, tuple[str, int]]:
-    found = tree(copy.path, OWN)
-    return {path: seen for path, seen in found.items() if seen[0] != "folder"}
 
 
 def a_commit(copy: Copy) -> None:
