@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from hudictl.cli.options import Command, duration_ms, idle_option
+from hudictl.cli.profiles import Profile
 from hudictl.errors import UsageError
 
 _LONGEST_SETTLE = 3600
@@ -33,8 +34,14 @@ keep_files_option = click.option(
 
 def keeps_files(given: bool | None) -> bool:
     """Whether files are kept: as the command line says, else as the profile."""
-    profile = click.get_current_context().params.get("profile")
+    profile = profile_given()
     return given if given is not None else profile is not None and bool(profile.keep_files)
+
+
+def profile_given() -> Profile | None:
+    """The profile of the command that runs."""
+    found: Profile | None = click.get_current_context().params.get("profile")
+    return found
 
 
 def pace_options(command: Command) -> Command:

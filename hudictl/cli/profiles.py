@@ -22,6 +22,8 @@ ENGINES = ("spark", "local")
 LOCK_SETTINGS = ("hoodie.write.lock.", "hoodie.write.concurrency.")
 MAPS = ("storage_options", "hoodie_conf", "spark_conf")
 _SWITCHES = ("shared_filesystem", "keep_files")
+_AGE = re.compile(r"[1-9]\d{0,5}[mhd]")
+"""Never without a unit: a bare number would be seconds, and what is kept gone."""
 _TEXTS = ("uri", "timezone", "engine", "master", "props")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -32,7 +34,8 @@ _SECRETS = "hudictl.secrets"
 
 @dataclass(frozen=True)
 class Profile:
-    """The settings of a table. ``file`` is the configuration file. What is empty, the profile does not say.
+    """The settings of a table. ``file`` is the configuration file. What is empty, the profile does not say. An age in
+    ``keep_files`` is that of ``undo drop``.
 
     The values of the maps are as in TOML: ``{env = NAME}`` and ``{file = PATH}`` are references, which ``resolved``
     reads.
@@ -45,7 +48,7 @@ class Profile:
     engine: str = ""
     master: str = ""
     shared_filesystem: bool = False
-    keep_files: bool = False
+    keep_files: bool | str = False
     props: str = ""
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     hoodie_conf: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -156,14 +159,20 @@ def _profile(name: str, values: Any, file: str) -> Profile:
             raise UsageError(f"{where(key)}: not a text")
         if key in MAPS and not isinstance(value, dict):
             raise UsageError(f"{where(key)}: write a table of keys and values")
-        if key in _SWITCHES and not isinstance(value, bool):
-            raise UsageError(f"{where(key)}: write true or false")
+        if key in _SWITCHES:
+            _refuse_no_switch(key, value, where(key))
         if key == "engine" and value not in ENGINES:
             raise UsageError(f"{where(key)}: write {' or '.join(ENGINES)}")
 
     placed = {key: _placed(values[key], file) for key in ("uri", "props") if key in values}
     flat = {key: _flat(values[key]) for key in ("hoodie_conf", "spark_conf") if key in values}
     return Profile(name, file, **{**values, **placed, **flat})
+
+
+def _refuse_no_switch(key: str, value: Any, where: str) -> None:
+    age = key == "keep_files"
+    if not (isinstance(value, bool) or (age and isinstance(value, str) and _AGE.fullmatch(value))):
+        raise UsageError(f'{where}: write true, false or an age, as "7d"' if age else f"{where}: write true or false")
 
 
 def _placed(path: str, file: str) -> str:

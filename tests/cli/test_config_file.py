@@ -125,7 +125,10 @@ def test_an_unknown_key_is_named_with_its_file(text: str, named: str) -> None:
         "uri = ''",
         "engine = 'flink'",
         "shared_filesystem = 'yes'",
-        "keep_files = '7d'",
+        "keep_files = 'hush-hush'",
+        "keep_files = '7'",
+        "keep_files = '0d'",
+        "keep_files = 7",
         "storage_options = 'hush-hush'",
     ],
 )

@@ -464,23 +464,3 @@ def test_no_file_is_read_and_no_toml_imported_for_a_path(write: Write, copy: Cop
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert done.stderr == "0 set()\n"
-
-
-def test_a_profile_keeps_files(write: Write, copy: Copy, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the table is named; the command line can say no."""
-    write(profile(copy, "keep_files = true"))
-    target = copy.commits[0]
-
-    def kept(*options: object) -> bool:
-        said = tell("restore", "--to-instant", target, *options, "--plan", "-o", "json", "--delete-later-savepoints")
-        return bool(said.json["result"]["options"]["keep_files"])
-
-    assert kept("-t", "trips")
-    assert kept("--profile", "trips")
-    assert not kept("-t", "trips", "--delete-files")
-    assert not kept("-t", copy.path)
-    assert kept("-t", copy.path, "--keep-files")
-    monkeypatch.setenv("HUDICTL_TABLE", "trips")
-    assert kept()
-    orphans = tell("orphans", "delete", "--plan", "-o", "json")
-    assert orphans.code == 0

@@ -16,6 +16,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
+from hudictl.cli.pace import profile_given
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
@@ -63,11 +64,18 @@ def list_(common: TableOptions, given: ListOptions) -> None:
 @table_options
 @change_options
 def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...], older_than: str | None) -> None:
-    """Delete what the operations INSTANT have kept: they cannot be undone then. Or all that is old, for cron."""
+    """Delete what the operations INSTANT have kept: they cannot be undone then. Or all that is old, for cron.
+
+    Without INSTANT and --older-than, the age is that of the table's profile, as keep_files = "7d".
+    """
+    profile, of_profile = profile_given(), ""
+    if profile is not None and isinstance(profile.keep_files, str) and not instants and older_than is None:
+        older_than = profile.keep_files
+        of_profile = f" (older than {older_than}: keep_files of the profile {profile.name}, {profile.file})"
     if bool(instants) == (older_than is not None):
         raise UsageError("give either INSTANT, or --older-than DURATION")
     older_ms = None if older_than is None else duration_ms(older_than, "--older-than")
-    run_change(_drop_change(instants, older_ms), common, change)
+    run_change(_drop_change(instants, older_ms, of_profile), common, change)
 
 
 def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
@@ -114,7 +122,10 @@ def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
     )
 
 
-def _drop_change(instants: tuple[str, ...], older_than_ms: int | None) -> "Change[UndoDrop, UndoDropped]":
+def _drop_change(
+    instants: tuple[str, ...], older_than_ms: int | None, of_profile: str
+) -> "Change[UndoDrop, UndoDropped]":
+    """``of_profile`` says where the age comes from, if it is not the command line."""
     from hudictl.ops.put_back.drop import execute_drop, plan_drop
     from hudictl.phrases import count_of
     from hudictl.render.text import print_lines
@@ -123,7 +134,7 @@ def _drop_change(instants: tuple[str, ...], older_than_ms: int | None) -> "Chang
     def said(plan: "UndoDrop") -> str:
         files, total = (sum(getattr(entry, name) for entry in plan.dropped) for name in ("files", "bytes"))
         times = ", ".join(f"{entry.operation} {entry.undo}" for entry in plan.dropped)
-        return f"what was kept of {times}: {count_of(files, 'file')}, {size(total)}"
+        return f"what was kept of {times}{of_profile}: {count_of(files, 'file')}, {size(total)}"
 
     def stays(plan: "UndoDrop") -> str:
         return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
@@ -131,7 +142,7 @@ def _drop_change(instants: tuple[str, ...], older_than_ms: int | None) -> "Chang
     return Change(
         name="undo drop",
         plan=lambda session: plan_drop(session, instants, older_than_ms),
-        nothing=lambda plan: None if plan.dropped else f"nothing is older: nothing to do{stays(plan)}",
+        nothing=lambda plan: None if plan.dropped else f"nothing is older{of_profile}: nothing to do{stays(plan)}",
         needs_engine=False,
         show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
         question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),

@@ -33,14 +33,15 @@ class Dropped:
 @dataclass(frozen=True)
 class UndoDrop:
     """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, and whose
-    files stay."""
+    files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the profile."""
 
-    shown: ClassVar = ("operation", "dropped", "pending", "lock")
+    shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "lock")
     operation: ClassVar = Kind.UNDO_DROP.value
 
     dropped: tuple[Dropped, ...]
     pending: tuple[str, ...]
     lock: LockConfig
+    older_than_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
             hint=f"`hudictl resume` finishes it; `{command_of('undo', pending[0])}` takes it back",
             undo=pending[0],
         )
-    return UndoDrop(tuple(found), tuple(pending), session.lock)
+    return UndoDrop(tuple(found), tuple(pending), session.lock, older_than_ms)
 
 
 def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
