@@ -48,6 +48,10 @@ PAGES = [
     "docs/json.md",
 ]
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
+DELETING = re.compile(
+    r"hudictl (restore (?!show|list)|rollback|resume|failed-writes clean|orphans delete|metadata drop"
+    r"|savepoint (prune|delete))"
+)
 RUNS = re.compile(
     r"<!-- runs(?: on (?P<table>[^\s,]+))?(?:, (?P<emergency>[^>]+))? -->\n```(?P<kind>console|sh)\n(?P<text>.*?)```",
     re.DOTALL,
@@ -67,6 +71,22 @@ class Example:
     shown: str | None
     code: int = 0
     emergency: str = ""
+
+
+def parts_of(page: str) -> dict[str, str]:
+    """The text below each heading, until the next one."""
+    _, *parts = re.split(r"^##+ (.+)$", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def deletes(text: str) -> bool:
+    """Whether a command in a block of code deletes something."""
+    lines = [line for block in re.findall(r"```.*?\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    return any(DELETING.search(line) and "--plan" not in line for line in lines)
+
+
+RUNBOOKS = parts_of("docs/runbooks.md")
+DELETING_PARTS = [heading for heading, text in RUNBOOKS.items() if deletes(text)]
 
 
 def stories() -> dict[tuple[str, str, str], list[Example]]:
@@ -268,6 +288,11 @@ def test_the_page_of_checks_has_every_finding_once() -> None:
         name for row in re.findall(r"^\| (`[a-z-]+`.*?) \|", text, re.MULTILINE) for name in re.findall(r"[a-z-]+", row)
     ]
     assert sorted(named) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("part", DELETING_PARTS)
+def test_each_runbook_that_deletes_says_where_undo_helps(part: str) -> None:
+    assert re.search(r"\bundo\b", RUNBOOKS[part]), f"{part}: say in one line whether `undo` brings back what it deletes"
 
 
 def test_the_readme_shows_every_command_of_the_main_job() -> None:
