@@ -67,6 +67,26 @@ def test_a_whole_restore_of_more_tables(s3: S3, tell: Tell, tmp_path: Path, vers
     restore_both(s3, tell, tmp_path, version, name, "local")
 
 
+@pytest.mark.short("v9-cow_flat_nomdt")
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_an_undo(s3: S3, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """All objects are as before, with other times; and nothing is left of what was kept."""
+    base, prefix = support.unpack(version, name, tmp_path), f"undo/{uuid.uuid4()}"
+    uri, target = s3.upload(base, prefix), sorted(support.facts(version, name)["rows"])[0]
+    before = s3.names(prefix)
+    common = ("-t", uri, "--yes", "--engine", "local", "--idle", "0s", *s3.arguments)
+    said = tell("restore", "--to-instant", target, "--keep-files", "--delete-later-savepoints", *common, "-o", "json")
+    assert (said.code, said.err) == (0, "")
+    assert s3.names(prefix) != before
+    said = tell("undo", said.json["result"]["undo"], *common)
+    assert (said.code, said.err) == (0, "")
+    own = f"{OWN}/"
+    assert {path for path in s3.names(prefix) if not path.startswith(own)} == before
+    assert not [path for path in s3.names(prefix) if path.startswith(f"{own}undo/")]
+    copy = s3.download(prefix, tmp_path / "copy")
+    assert [path for path in before if (base / path).read_bytes() != (copy / path).read_bytes()] == []
+
+
 @pytest.mark.cluster
 def test_a_whole_restore_by_spark(s3: S3, tell: Tell, tmp_path: Path) -> None:
     """Executors speak to the store themselves: they list, write rollback blocks, delete, and list again."""
