@@ -24,8 +24,7 @@ from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks, read_offsets
 from hudictl.formats.log_mentions import Mention, mention, merged
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import DeleteOutcome, FileStatus, Storage, entries_of, read_whole
-from hudictl.storage.keeping import kept_path
+from hudictl.storage import FileStatus, Storage, entries_of, read_whole
 
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
@@ -262,15 +261,6 @@ def compare_sizes(storage: Storage, task: tuple[str, Mapping[str, int]]) -> Comp
     return Compared(
         tuple(data_path(partition, name) for name in absent), tuple(data_path(partition, name) for name in other)
     )
-
-
-def move_back(storage: Storage, room: str, paths: Sequence[str]) -> list[DeleteOutcome]:
-    """Moves kept files back to their paths, over what is there; returns the failures. Nothing is moved behind a
-    link."""
-    linked = {path for path in paths if storage.behind_link(path.rpartition("/")[0])}
-    outcomes = [DeleteOutcome(path, "its folder is behind a symbolic link") for path in linked]
-    moves = [(kept_path(room, path), path) for path in paths if path not in linked]
-    return outcomes + [entry for entry in storage.move_files(moves, over=True) if entry.error is not None]
 
 
 @dataclass(frozen=True, slots=True)

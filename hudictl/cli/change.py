@@ -224,9 +224,19 @@ def told_after(result: "RestoreResult | RollbackResult") -> "list[str]":
     return afterwards_lines(Afterwards(result.head, result.checkpoint, result.consumers, result.catalog))
 
 
+def _keeping_line(plan: Any, table: "Table") -> str | None:
+    """Where the files to delete can be found later."""
+    from hudictl.render.keeping import keeping_line
+    from hudictl.table.kept import keeps_versions
+
+    if not getattr(getattr(plan, "options", None), "keep_files", False):
+        return table.storage.keeps_deleted()
+    return keeping_line(keeps_versions(table))
+
+
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:
     # What is shown before the question deletes files.
-    kept = table.storage.keeps_deleted() if change.shown_first else None
+    kept = _keeping_line(plan, table) if change.shown_first else None
     if common.json:
         planned = change.planned_json(plan)
         notes = (*PLANNED, *filter(None, (kept, common.lock_source)))

@@ -71,7 +71,7 @@ _BY_IMPORTANCE = {
     "TimelinePair": "time action state metadata_action metadata_state | completed_utc metadata_completed_utc",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "
     "partitions completed_utc requested_utc",
-    "UndoRow": "undo operation possible warning problem | targets begun_utc bytes files",
+    "UndoRow": "undo operation possible warning problem | expires_utc targets begun_utc bytes files",
 }
 """By the type of the rows: the most important first; those before the bar are always shown."""
 

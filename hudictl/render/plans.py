@@ -179,8 +179,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
 def _keeping_lines(*, keeps: bool) -> list[str]:
     if not keeps:
         return []
-    where = "The files to delete are moved into .hoodie/.hudictl/undo: they take space until `hudictl undo drop`."
-    return [f"{where} An object store copies each of them."]
+    return ["The files to delete are kept: `hudictl undo` can bring them back until the next write."]
 
 
 def rollback_lines(plan: RollbackPlan) -> list[str]:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from hudictl.errors import HudictlError, Refused
 from hudictl.state.as_left import is_as_left
 from hudictl.state.facts import read_signs
-from hudictl.table.kept import begun_undo, contents_of, read_room, room_times
+from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_times
 from hudictl.table.table import Table
 
 
 @dataclass(frozen=True)
 class UndoRow:
     """An operation that has kept its files; ``undo`` is its instant. ``files`` and ``bytes`` are all that is kept, with
-    timeline and metadata table. ``possible``: whether an undo would begin now, if no writer is at work; ``warning``:
+    timeline and metadata table. ``expires_utc``: when a rule of the bucket deletes the first of its old versions.
+    ``possible``: whether an undo would begin now, if no writer is at work; ``warning``:
     why not. ``problem``: its record cannot be read."""
 
     undo: str
@@ -23,6 +24,7 @@ class UndoRow:
     files: int | None
     bytes: int | None
     possible: bool | None
+    expires_utc: str | None = None
     warning: str | None = None
     problem: str | None = None
 
@@ -36,7 +38,7 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
         try:
             room = read_room(table, time)
             if room is None or signs is None:
-                yield UndoRow(time, None, None, None, None, None, None, None, "its record is missing")
+                yield UndoRow(time, None, None, None, None, None, None, problem="its record is missing")
                 continue
             contents = contents_of(table, room)
             sizes = [status.size for status in contents.kept.values()]
@@ -47,6 +49,9 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
             except Refused as error:
                 possible, warning = False, error.message
             targets = ", ".join(filter(None, room.targets)) or None
-            yield UndoRow(time, room.operation, targets, room.begun_at, len(sizes), sum(sizes), possible, warning)
+            if room.versions and room.days is None:
+                warning = warning or "possible only as long as the bucket keeps old versions"
+            files, total, expires = len(sizes), sum(sizes), expires_at(room)
+            yield UndoRow(time, room.operation, targets, room.begun_at, files, total, possible, expires, warning)
         except HudictlError as error:
-            yield UndoRow(time, None, None, None, None, None, None, None, error.message)
+            yield UndoRow(time, None, None, None, None, None, None, problem=error.message)

@@ -1,6 +1,6 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -10,9 +10,16 @@ from hudictl.formats.instants import RESTORE, SAVEPOINT
 from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import first_few
-from hudictl.storage import Storage, read_whole
-from hudictl.storage.keeping import kept_path
-from hudictl.table.kept import DROP_OPERATION, Contents, Room, metadata_files, of_metadata_table, timeline_path
+from hudictl.storage import read_whole
+from hudictl.table.kept import (
+    DROP_OPERATION,
+    Contents,
+    Room,
+    metadata_files,
+    of_metadata_table,
+    read_kept,
+    timeline_path,
+)
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 
@@ -31,7 +38,8 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
     before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
     _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
     if PROPERTIES in contents.kept:
-        old, new = (_own_properties(table.storage, path) for path in (kept_path(room.folder, PROPERTIES), PROPERTIES))
+        old = _own_properties(lambda: read_kept(table, room, contents, PROPERTIES, PROPERTIES_BYTES))
+        new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES))
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
             _refuse_changed(room, changed, "has changed", PROPERTIES)
@@ -46,12 +54,12 @@ def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -
     return replace(contents, made=frozenset(made))
 
 
-def _own_properties(storage: Storage, path: str) -> dict[str, str]:
+def _own_properties(read: Callable[[], bytes]) -> dict[str, str]:
     """Properties without those that an operation changes. Raises Unreadable."""
     try:
-        found = properties.decode(read_whole(storage, path, PROPERTIES_BYTES))
+        found = properties.decode(read())
     except (FileNotFoundError, ValueError) as error:
-        raise Unreadable(f"{path} cannot be read: {error}", file=path) from error
+        raise Unreadable(f"{PROPERTIES}, as it is or was, cannot be read: {error}", file=PROPERTIES) from error
     return {key: value for key, value in found.items() if key not in PARTITION_KEYS}
 
 

@@ -5,10 +5,13 @@ from hudictl.storage.base import DeleteOutcome as DeleteOutcome
 from hudictl.storage.base import Ended as Ended
 from hudictl.storage.base import Exclusive as Exclusive
 from hudictl.storage.base import FileStatus as FileStatus
+from hudictl.storage.base import FileVersion as FileVersion
 from hudictl.storage.base import Folders as Folders
+from hudictl.storage.base import KeepsVersions as KeepsVersions
 from hudictl.storage.base import KeyOrder as KeyOrder
 from hudictl.storage.base import Leases as Leases
 from hudictl.storage.base import Storage as Storage
+from hudictl.storage.base import Versions as Versions
 from hudictl.storage.base import delete_all as delete_all
 from hudictl.storage.base import end_writing as end_writing
 from hudictl.storage.base import entries_of as entries_of

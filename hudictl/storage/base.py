@@ -53,6 +53,28 @@ class Credentials:
     advice: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A file as it was: ``version`` is the store's name of this version, empty where it has none that stays; ``tag``
+    changes with the content. Size in bytes, modification time in epoch milliseconds."""
+
+    path: str
+    version: str
+    size: int
+    modified_ms: int
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepsVersions:
+    """What a bucket, ``where`` in a sentence, makes of the versions of deleted files: ``why_not``, they cannot be used;
+    ``days``: the time after which one of its rules deletes them, None if none is known to."""
+
+    where: str
+    why_not: str | None = None
+    days: int | None = None
+
+
 class Storage(Protocol):
     """All methods raise StorageFailed, in addition to the errors that they name. Those with a result here are the same
     for most stores."""
@@ -173,6 +195,28 @@ class KeyOrder(Protocol):
         one folder to another, both included, and what lies between. A path with a slash at its end is a folder's own.
         Not where ``files_in_one_listing`` is 0.
         """
+
+
+@runtime_checkable
+class Versions(Storage, Protocol):
+    """A storage that may keep what is deleted or replaced as old versions: S3."""
+
+    def keeps_versions(self, path: str) -> KeepsVersions | None:
+        """Whether the bucket keeps versions now, and this account may find and read them; tried with a file that is
+        there. None: it keeps none."""
+
+    def versions_now(self, paths: Sequence[str]) -> dict[str, FileVersion]:
+        """The files of some paths, those that are there, as they are now."""
+
+    def versions_gone(self, versions: Sequence[FileVersion]) -> Sequence[tuple[str, str]]:
+        """The paths of those that cannot be brought back, with the reason."""
+
+    def bring_back(self, versions: Sequence[FileVersion]) -> Sequence[DeleteOutcome]:
+        """Makes each the present version of its path again: without a copy, and with its time, where only delete
+        markers have come since, and the account may remove them."""
+
+    def read_version_of(self, version: FileVersion, most_bytes: int) -> bytes:
+        """The bytes of a version. Raises FileNotFoundError."""
 
 
 @runtime_checkable

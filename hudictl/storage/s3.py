@@ -5,14 +5,25 @@ import logging
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import fsspec
 
-from hudictl.storage.base import Credentials, FileStatus, Storage, other_size, refuse_larger
+from hudictl.errors import StorageFailed
+from hudictl.storage.base import (
+    Credentials,
+    DeleteOutcome,
+    FileStatus,
+    FileVersion,
+    KeepsVersions,
+    Storage,
+    other_size,
+    refuse_larger,
+)
 from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, errors, status, words
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
@@ -24,6 +35,14 @@ _PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
 """Between the tries, in seconds, about: many tasks delete at once."""
 _ONE_COPY_BYTES = 5 * 1024**3
 """What one request copies at most."""
+_NO_VERSION = (None, "", "null")
+"""The version of an object that was written while its bucket kept none: the next write may replace it."""
+_ARCHIVED = ("GLACIER", "DEEP_ARCHIVE")
+"""Storage classes of which nothing can be read before it is restored."""
+_TRIES = 10
+"""Delete markers above one object, at most: each deletion that is tried again may add one."""
+_Item = TypeVar("_Item")
+_Value = TypeVar("_Value")
 _STEADY = 3
 """The index of the longest pause while a store still deletes some of the files."""
 
@@ -104,11 +123,10 @@ class S3Storage(RemoteStorage):
         try:
             with errors("get the status of", path):
                 # s3fs would look for a folder of this name, too.
-                bucket, key = self._bucket_and_key(path)
-                answer = self.filesystem.call_s3("head_object", self.filesystem.kwargs, Bucket=bucket, Key=key)
+                answer = self._head(path)
         except FileNotFoundError:
             return None
-        return _of_key({**answer, "Key": key, "Size": answer["ContentLength"]})
+        return _of_key({**answer, "Key": path, "Size": answer["ContentLength"]})
 
     def has_folder(self, folder: str) -> bool:
         try:
@@ -151,6 +169,129 @@ class S3Storage(RemoteStorage):
         with errors("copy", path):
             self.filesystem.call_s3("copy_object", Bucket=bucket, Key=key, CopySource=whence)
 
+    def keeps_versions(self, path: str) -> KeepsVersions | None:
+        bucket, _ = self._bucket_and_key("")
+        where = f"the bucket {bucket}"
+        try:
+            if self._kept() is None:
+                return None
+            latest = next(entry for entry in self._stack(path) if entry["IsLatest"])
+            self._head(path, VersionId=latest["VersionId"])
+        except Exception as error:  # each refusal has an exception of its own; to copy is always possible
+            return KeepsVersions(where, words(error))
+        return KeepsVersions(where, None, self._days(bucket))
+
+    def versions_now(self, paths: Sequence[str]) -> dict[str, FileVersion]:
+        def now(path: str) -> FileVersion | None:
+            try:
+                with errors("get the status of", path):
+                    answer = self._head(path)
+            except FileNotFoundError:
+                return None
+            version = answer.get("VersionId")
+            found = _of_key({**answer, "Key": path, "Size": answer["ContentLength"]})
+            stays = "" if version in _NO_VERSION else str(version)
+            return FileVersion(path, stays, found.size, found.modified_ms, answer["ETag"])
+
+        return {found.path: found for found in _at_once(now, paths) if found is not None}
+
+    def versions_gone(self, versions: Sequence[FileVersion]) -> Sequence[tuple[str, str]]:
+        def gone(version: FileVersion) -> str | None:
+            with errors("look for the old version of", version.path):
+                stack = self._stack(version.path)
+            found = [entry for entry in stack if _is(entry, version)]
+            if not found:
+                return "the bucket does not have its old version any more"
+            kind = found[0].get("StorageClass")
+            return f"its old version is in the storage class {kind}: restore it first" if kind in _ARCHIVED else None
+
+        told = zip(versions, _at_once(gone, versions), strict=True)
+        return [(version.path, reason) for version, reason in told if reason is not None]
+
+    def bring_back(self, versions: Sequence[FileVersion]) -> Sequence[DeleteOutcome]:
+        _log.debug("bring %d files back", len(versions))
+
+        def brought(version: FileVersion) -> DeleteOutcome:
+            try:
+                self._bring_back(version)
+            except Exception as error:  # each driver has exceptions of its own; the outcome is the path's
+                return DeleteOutcome(version.path, words(error))
+            return DeleteOutcome(version.path)
+
+        return _at_once(brought, versions)
+
+    def read_version_of(self, version: FileVersion, most_bytes: int) -> bytes:
+        bucket, key = self._bucket_and_key(version.path)
+
+        async def read(answer: Any) -> bytes:
+            async with answer["Body"] as body:
+                return bytes(await body.read())
+
+        with errors("read the old version of", version.path):
+            refuse_larger(version.path, version.size, most_bytes)
+            answer = self.filesystem.call_s3("get_object", Bucket=bucket, Key=key, VersionId=version.version)
+            return self._run(read(answer))
+
+    def _bring_back(self, version: FileVersion) -> None:
+        """Raises StorageFailed; what the driver raises."""
+        bucket, key = self._bucket_and_key(version.path)
+        for _ in range(_TRIES):
+            stack = self._stack(version.path)
+            latest = next((entry for entry in stack if entry["IsLatest"]), None)
+            if latest is not None and _is(latest, version):
+                return
+            objects = [entry for entry in stack if "Size" in entry]
+            if latest is None or all(entry["VersionId"] != version.version for entry in objects):
+                raise StorageFailed("the bucket does not have its old version any more", path=version.path)
+            # Only a marker is removed, never an object; and only where nothing else would be seen below it.
+            if "Size" in latest or objects[0]["VersionId"] != version.version:
+                break
+            try:
+                self.filesystem.call_s3("delete_object", Bucket=bucket, Key=key, VersionId=latest["VersionId"])
+            except PermissionError as error:
+                _log.info("%s is copied: its delete marker cannot be removed: %s", version.path, words(error))
+                break
+        whence = {"Bucket": bucket, "Key": key, "VersionId": version.version}
+        self.filesystem.call_s3("copy_object", Bucket=bucket, Key=key, CopySource=whence)
+        copied = self.stat(version.path)
+        if copied is None or copied.size != version.size:
+            raise StorageFailed("the copy of its old version has another size", path=version.path)
+
+    def _stack(self, path: str) -> Sequence[dict[str, Any]]:
+        """The versions of an object, the newest first, then the delete markers of its key, which have no size."""
+        bucket, key = self._bucket_and_key(path)
+        asked, pages = {"Bucket": bucket, "Prefix": key}, []
+        while True:
+            pages.append(self.filesystem.call_s3("list_object_versions", **asked))
+            # Of all keys that begin so, it is the first.
+            if not pages[-1].get("IsTruncated") or pages[-1].get("NextKeyMarker") != key:
+                break
+            asked |= {"KeyMarker": key, "VersionIdMarker": pages[-1]["NextVersionIdMarker"]}
+        found = (entry for kind in ("Versions", "DeleteMarkers") for page in pages for entry in page.get(kind, ()))
+        return [entry for entry in found if entry["Key"] == key]
+
+    def _days(self, bucket: str) -> int | None:
+        """The least time after which a rule may delete old versions of the table; None if none is known."""
+        prefix = self._prefix("")
+        try:
+            rules = self.filesystem.call_s3("get_bucket_lifecycle_configuration", Bucket=bucket)["Rules"]
+        except Exception as error:  # the account may not ask, or there are none
+            _log.debug("cannot read the rules of %s: %s", bucket, words(error))
+            return None
+        found = []
+        for rule in rules:
+            days = rule.get("NoncurrentVersionExpiration", {}).get("NoncurrentDays")
+            only = rule.get("Filter", {})
+            begins = rule.get("Prefix") or only.get("Prefix") or only.get("And", {}).get("Prefix") or ""
+            # A rule may be for a part of the table, or for objects of some tag or size: it counts.
+            if rule.get("Status") == "Enabled" and days and (prefix.startswith(begins) or begins.startswith(prefix)):
+                found.append(int(days))
+        return min(found, default=None)
+
+    def _head(self, path: str, **more: str) -> Any:
+        bucket, key = self._bucket_and_key(path)
+        return self.filesystem.call_s3("head_object", self.filesystem.kwargs, Bucket=bucket, Key=key, **more)
+
     def _kept(self) -> str | None:
         # While versions are suspended, a deleted object is gone.
         bucket, _ = self._bucket_and_key("")
@@ -158,8 +299,11 @@ class S3Storage(RemoteStorage):
         return AS_VERSIONS.format(f"The bucket {bucket}") if found.get("Status") == "Enabled" else None
 
     def _objects_below(self, folder: str) -> Sequence[str]:
-        path = self._path(folder)
-        return [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
+        # Only those that are there: where a bucket keeps versions, each other one would get a delete marker.
+        bucket, _ = self._bucket_and_key("")
+        found = [f"{bucket}/{entry['Key']}" for page in self._pages(folder) for entry in page.get("Contents", ())]
+        older = f"{folder}_$folder$"
+        return [*found, self._path(older)] if self.stat(older) is not None else found
 
     def _prefix(self, folder: str) -> str:
         """How the keys of all files in a folder, and below it, begin."""
@@ -222,6 +366,19 @@ class S3Storage(RemoteStorage):
             return {entry["Key"]: (str(entry.get("Code")), str(entry.get("Message"))) for entry in found}
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
             return dict.fromkeys(keys, ("", words(error)))
+
+
+def _at_once(function: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Value]:
+    """A function's values, several at once. Raises what it raises."""
+    with ThreadPoolExecutor(min(AT_ONCE, len(items) or 1)) as pool:
+        return list(pool.map(function, items))
+
+
+def _is(entry: Mapping[str, Any], version: FileVersion) -> bool:
+    """Whether an entry of a listing of versions is one of them, or has the same content."""
+    if entry.get("Size") != version.size:
+        return False
+    return bool(entry["VersionId"] == version.version or (entry["IsLatest"] and entry["ETag"] == version.tag))
 
 
 def _of_key(entry: Mapping[str, Any]) -> FileStatus:

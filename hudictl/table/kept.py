@@ -6,18 +6,37 @@ record has the state of timeline, properties and metadata table at the beginning
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta, timezone
 
-from hudictl.errors import Refused, Unreadable
+from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.layouts import METADATA_TABLE, OWN, PROPERTIES, PROPERTIES_BACKUP, UNDO
+from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PROPERTIES, PROPERTIES_BACKUP, UNDO
 from hudictl.formats.limits import RECORD_BYTES
-from hudictl.storage import FileStatus, delete_all, entries_of, read_whole
-from hudictl.storage.keeping import Keeping, drop_contents, kept_files, made_files, without_sidecars
+from hudictl.storage import (
+    FileStatus,
+    FileVersion,
+    KeepsVersions,
+    Versions,
+    delete_all,
+    entries_of,
+    files_below,
+    read_whole,
+)
+from hudictl.storage.keeping import (
+    Keeping,
+    drop_contents,
+    kept_files,
+    kept_path,
+    made_files,
+    made_path,
+    versions_folder,
+    without_sidecars,
+)
 from hudictl.table.metadata.place import metadata_table_files
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -26,6 +45,7 @@ _RECORD = ".json"
 _BEGUN = ".begun"
 _NAME = re.compile(r"\d+\Z", re.ASCII)
 _VERSION = 1
+_AT_ONCE = 16
 UNDO_OPERATION = "undo"
 """The kind of operation that puts back what another one has kept."""
 DROP_OPERATION = "metadata drop"
@@ -45,13 +65,16 @@ class Seen:
 class Room:
     """What is kept of one operation, or of rollbacks that ran together: ``times`` are their instants, the first is the
     room's name. ``begun_at`` is UTC, in ISO 8601. ``before`` are timeline, properties and metadata table as they
-    were."""
+    were. ``versions``: files stay where they were, as old versions of a bucket; after ``days`` one of its rules deletes
+    them, None if none is known to."""
 
     times: tuple[str, ...]
     operation: str
     targets: tuple[str, ...]
     begun_at: str
     before: tuple[Seen, ...]
+    versions: bool = False
+    days: int | None = None
 
     @property
     def folder(self) -> str:
@@ -60,10 +83,12 @@ class Room:
 
 @dataclass(frozen=True)
 class Contents:
-    """The files of a room, by the paths that they were at, and the paths of files that were created."""
+    """The files of a room, by the paths that they were at, and the paths of files that were created. ``versions`` are
+    those of the files that stay where they were."""
 
     kept: dict[str, FileStatus]
     made: frozenset[str]
+    versions: Mapping[str, FileVersion] = field(default_factory=dict)
 
 
 def timeline_path(table: Table, name: str) -> str:
@@ -77,14 +102,31 @@ def room_folder(time: str) -> str:
 
 
 def keeping(table: Table, room: Room) -> Table:
-    """The table, with a storage that keeps in this room what is deleted."""
-    return replace(table, storage=Keeping(table.storage, room.folder, OWN))
+    """The table, with a storage that keeps in this room what is deleted. Raises Unsupported."""
+    versions = versions_in(table) if room.versions else None
+    return replace(table, storage=Keeping(table.storage, room.folder, OWN, versions=versions))
+
+
+def versions_in(table: Table) -> Versions:
+    """The table's storage, as one that keeps versions. Raises Unsupported: it is another one."""
+    if not isinstance(table.storage, Versions):
+        raise Unsupported("what is kept are old versions of a bucket, and this table is no longer in one")
+    return table.storage
+
+
+def keeps_versions(table: Table) -> KeepsVersions | None:
+    """What the table's bucket makes of the versions of deleted files; None where there are none. Raises
+    StorageFailed."""
+    return table.storage.keeps_versions(PROPERTIES) if isinstance(table.storage, Versions) else None
 
 
 def new_room(table: Table, times: Sequence[str], operation: str, targets: Sequence[str]) -> Room:
     """Makes a room for an operation that begins. Raises Unreadable, StorageFailed."""
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-    room = Room(tuple(times), operation, tuple(targets), now, state_of(table))
+    found = keeps_versions(table)
+    versions = found is not None and found.why_not is None
+    days = found.days if found is not None else None
+    room = Room(tuple(times), operation, tuple(targets), now, state_of(table), versions, days)
     table.storage.create(f"{room.folder}{_RECORD}", json.dumps({"version": _VERSION, **asdict(room)}).encode())
     return room
 
@@ -105,6 +147,12 @@ def metadata_files(table: Table) -> list[Seen]:
     """The files of the metadata table as they are now. Raises StorageFailed."""
     found = without_sidecars(metadata_table_files(table))
     return [Seen(path, size, modified_ms) for path, (size, modified_ms) in found.items()]
+
+
+def expires_at(room: Room) -> str | None:
+    """When a rule of the bucket may delete the first of the old versions: UTC, in ISO 8601; None if none is known."""
+    begun = datetime.fromisoformat(room.begun_at)
+    return None if room.days is None else (begun + timedelta(days=room.days)).isoformat(timespec="minutes")
 
 
 def read_room(table: Table, time: str) -> Room | None:
@@ -141,11 +189,42 @@ def room_times(table: Table) -> Iterator[str]:
 
 def contents_of(table: Table, room: Room) -> Contents:
     """What a room has. Raises Unreadable: a file that no operation keeps; StorageFailed."""
-    found = Contents(kept_files(table.storage, room.folder), made_files(table.storage, room.folder))
+    known = _versions(table, room) if room.versions else {}
+    versions = {path: each for path, each in known.items() if each.version}
+    kept = kept_files(table.storage, room.folder, versions=room.versions)
+    kept |= {path: FileStatus(path, False, each.size, each.modified_ms) for path, each in versions.items()}
+    found = Contents(kept, made_files(table.storage, room.folder) - known.keys(), versions)
     for path in (*found.kept, *found.made):
         if path.startswith(f"{OWN}/"):
             raise Unreadable(f"{room.folder} has {path}, which is hudictl's own", hint="move it out of the room")
     return found
+
+
+def _versions(table: Table, room: Room) -> dict[str, FileVersion]:
+    """The versions that a room has recorded, by path. Raises Unreadable, StorageFailed."""
+    storage, folder = table.storage, versions_folder(room.folder)
+    records = [f"{folder}/{name}" for name, _ in files_below(storage, folder)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        bodies = list(pool.map(lambda record: read_whole(storage, record, RECORD_BYTES), records))
+    found: dict[str, FileVersion] = {}
+    for record, body in zip(records, bodies, strict=True):
+        try:
+            for path, version, size, modified_ms, tag in parse_json(body):
+                each = FileVersion(str(path), str(version), int(size), int(modified_ms), str(tag))
+                # Two are of one path only if another program has written it meanwhile.
+                if path not in found or modified_ms < found[path].modified_ms:
+                    found[path] = each
+        except (ValueError, TypeError) as error:
+            raise Unreadable(f"{record} is damaged: {error}", hint="move it out of the table", file=record) from error
+    return found
+
+
+def read_kept(table: Table, room: Room, contents: Contents, path: str, most_bytes: int) -> bytes:
+    """The bytes of a kept file. Raises FileNotFoundError, Unsupported, StorageFailed."""
+    version = contents.versions.get(path)
+    if version is None:
+        return read_whole(table.storage, kept_path(room.folder, path), most_bytes)
+    return versions_in(table).read_version_of(version, most_bytes)
 
 
 def of_metadata_table(path: str) -> bool:
@@ -176,9 +255,12 @@ def begin_undo(table: Table, room: Room) -> None:
 def drop_room(table: Table, time: str) -> None:
     """Deletes what was kept of an operation, and ends its undo, if one has begun. The record goes last: a rerun finds
     what is left. Raises StorageFailed."""
-    folder = room_folder(time)
-    if table.storage.stat(f"{folder}{_RECORD}") is not None:
-        drop_contents(table.storage, folder)
+    folder, room = room_folder(time), read_room(table, time)
+    if room is not None:
+        if room.versions:
+            # Without the notes of its instants an undo is refused; without those of its data files alone it is not.
+            table.storage.delete_folder(made_path(folder, META))
+        drop_contents(table.storage, folder, versions=room.versions)
         table.storage.delete_folder(folder)
         delete_all(table.storage, [f"{folder}{_BEGUN}"])
         delete_all(table.storage, [f"{folder}{_RECORD}"])

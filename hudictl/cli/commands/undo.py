@@ -104,6 +104,11 @@ def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
             lines.append(f"Instants that readers see again: {', '.join(plan.instants)}.")
         if plan.files or not plan.metadata_table:
             lines.append(f"Data files that come back: {plan.files:,} ({size(plan.bytes)}).")
+        if plan.contents.versions:
+            lines.append(
+                f"Old versions of the bucket, of {count_of(len(plan.contents.versions), 'file')}: their delete markers "
+                "are removed. A file that was written since, or whose marker may not be removed, is copied."
+            )
         if plan.files_removed:
             lines.append(f"Data files that it created, and that go: {len(plan.files_removed):,}.")
         if plan.metadata_table:
@@ -134,7 +139,9 @@ def _drop_change(
     def said(plan: "UndoDrop") -> str:
         files, total = (sum(getattr(entry, name) for entry in plan.dropped) for name in ("files", "bytes"))
         times = ", ".join(f"{entry.operation} {entry.undo}" for entry in plan.dropped)
-        return f"what was kept of {times}{of_profile}: {count_of(files, 'file')}, {size(total)}"
+        versions = sum(entry.versions for entry in plan.dropped)
+        rest = f" freed; {count_of(versions, 'old version')} of the bucket go by its own rules" if versions else ""
+        return f"what was kept of {times}{of_profile}: {count_of(files, 'file')}, {size(total)}{rest}"
 
     def stays(plan: "UndoDrop") -> str:
         return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""

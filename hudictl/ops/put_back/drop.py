@@ -21,13 +21,15 @@ from hudictl.table.timeline.active import instant_now
 
 @dataclass(frozen=True)
 class Dropped:
-    """What is kept of one operation."""
+    """What is kept of one operation. ``bytes`` are freed; ``versions`` of the files are old versions of a bucket, which
+    keeps them as its rules say."""
 
     undo: str
     operation: str
     begun_at: str
     files: int
     bytes: int
+    versions: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,10 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
         if time != begun and any(_is_pending(signs, own) for own in room.times):
             pending.append(time)
             continue
-        kept = contents_of(table, room).kept
-        sizes = [status.size for status in kept.values()]
-        found.append(Dropped(time, room.operation, room.begun_at, len(sizes), sum(sizes)))
+        contents = contents_of(table, room)
+        freed = sum(status.size for path, status in contents.kept.items() if path not in contents.versions)
+        files, versions = len(contents.kept), len(contents.versions)
+        found.append(Dropped(time, room.operation, room.begun_at, files, freed, versions))
     if times and pending:
         raise Refused(
             f"the operation {pending[0]} is pending: what it keeps is still needed",

@@ -20,6 +20,7 @@ from hudictl.ops.put_back.planning import (
     check,
     completed_again,
     data_of,
+    no_version_gone,
     nothing_in_the_way,
     pending_again,
     required_room,
@@ -30,7 +31,7 @@ from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
 from hudictl.state.facts import read_signs
 from hudictl.storage import DeleteOutcome, Folders, delete_all
-from hudictl.storage.keeping import kept_path
+from hudictl.storage.keeping import put_back
 from hudictl.table.kept import (
     Contents,
     Room,
@@ -88,6 +89,7 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
         raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
     check(session, read_signs(table), room, contents, idle_ms)
     nothing_in_the_way(session, data_of(contents.kept))
+    no_version_gone(session, contents)
     return Begun(held, instant_now(table), contents)
 
 
@@ -112,8 +114,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     metafiles = sorted(filter(_is_metafile, contents.made))
     early = (path for path in contents.made.difference(metafiles) if not _is_shown(session, path))
     delete_all(table.storage, sorted(early))
-    _move(session, room, [path for path in hidden if path.startswith(f"{META}/")])
-    _move_data(session, room, contents)
+    _put(session, room, contents, [path for path in hidden if path.startswith(f"{META}/")])
+    _put_data(session, room, contents)
 
     enter("publish instants again")
     own = [timeline_path(table, time) for time in room.times]
@@ -122,11 +124,11 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     delete_all(table.storage, rollbacks)
     completed = [timeline_path(table, file.name) for file in completed_again(table, contents)]
     for path in (*pending_again(table, contents), *completed):
-        _move(session, room, [path])
+        _put(session, room, contents, [path])
     delete_all(table.storage, [path for path in made if path not in rollbacks])
 
     enter("put the properties back")
-    _move(session, room, [path for path in _PROPERTIES if path in contents.kept])
+    _put(session, room, contents, [path for path in _PROPERTIES if path in contents.kept])
     delete_all(table.storage, [path for path in _PROPERTIES if path in contents.made])
     # Not before readers use the metadata table, which alone knows these partitions.
     delete_all(table.storage, metafiles)
@@ -173,21 +175,22 @@ def _is_metafile(path: str) -> bool:
     return path.rpartition("/")[2] == PARTITION_METAFILE and not path.startswith(f"{META}/")
 
 
-def _move(session: Session, room: Room, paths: Iterable[str]) -> None:
-    """Moves files back, each over what is there. Raises StorageFailed."""
-    moves = [(kept_path(room.folder, path), path) for path in paths]
-    _refuse_failed(session.table.storage.move_files(moves, over=True), room)
+def _put(session: Session, room: Room, contents: Contents, paths: Iterable[str]) -> None:
+    """Puts files back, each over what is there. Raises Incomplete, StorageFailed."""
+    files = [contents.versions.get(path, path) for path in paths]
+    _refuse_failed(put_back(session.table.storage, room.folder, files), room)
 
 
-def _move_data(session: Session, room: Room, contents: Contents) -> None:
-    """Moves data files back, on the engine. Raises Incomplete, StorageFailed, EngineFailed."""
+def _put_data(session: Session, room: Room, contents: Contents) -> None:
+    """Puts data files back, on the engine. Raises Incomplete, StorageFailed, EngineFailed."""
     storage = session.table.storage
     paths = sorted(path for path in contents.kept if not path.startswith(f"{META}/"))
     size = storage.delete_batch
-    batches = [paths[start : start + size] for start in range(0, len(paths), size)]
-    move = partial(workers.move_back, storage, room.folder)
+    files = [contents.versions.get(path, path) for path in paths]
+    batches = [files[start : start + size] for start in range(0, len(files), size)]
+    put = partial(put_back, storage, room.folder)
     counter = session.monitor.counter(len(batches))
-    for outcomes in values(session.engine.map("put files back", move, batches, counter), "put files back"):
+    for outcomes in values(session.engine.map("put files back", put, batches, counter), "put files back"):
         _refuse_failed(outcomes, room)
 
 

@@ -18,6 +18,7 @@ from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timelin
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
+from hudictl.storage.keeping import versions_gone
 from hudictl.table.kept import (
     DROP_OPERATION,
     Contents,
@@ -100,6 +101,7 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     check(session, read_signs(table), room, contents, idle_ms)
     data = data_of(contents.kept)
     nothing_in_the_way(session, data)
+    no_version_gone(session, contents)
     # Without contents it is the rest of an undo.
     if begun_undo(table) is None and (contents.kept or contents.made):
         _nothing_lost(table, room, sum(not name.endswith(_SIDECAR) for names in data.values() for name in names))
@@ -161,6 +163,24 @@ def nothing_in_the_way(session: Session, data: Mapping[str, Mapping[str, int]]) 
             "name, or its folder is behind a link",
             hint="move it out of the table, then run the command again",
             files=wrong,
+        )
+
+
+def no_version_gone(session: Session, contents: Contents) -> None:
+    """Raises Refused: a rule of the bucket, or its owner, has deleted an old version that is to come back, or put it
+    into an archive. StorageFailed, EngineFailed."""
+    storage, all_of_them = session.table.storage, [*contents.versions.values()]
+    size = storage.delete_batch
+    batches = [all_of_them[start : start + size] for start in range(0, len(all_of_them), size)]
+    look = partial(versions_gone, storage)
+    found = values(session.engine.map("look for old versions", look, batches), "look for old versions")
+    gone = [entry for entries in found for entry in entries]
+    if gone:
+        path, reason = gone[0]
+        raise Refused(
+            f"{count_of(len(gone), 'file')} cannot come back, for example {path}: {reason}",
+            hint="nothing was changed; `hudictl undo drop` forgets what was kept",
+            files=[path for path, _ in gone],
         )
 
 

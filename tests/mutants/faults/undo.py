@@ -52,11 +52,9 @@ FAULTS = (
     ),
     Fault(
         KEEPING,
-        "                self.base.copy_file(path, kept_path(self.room, path))\n            except FileNotFoundError:\n"
-        "                self._note(path)\n        self.base.replace(path, body)\n",
-        "                self.base.replace(path, body)\n"
-        "                self.base.copy_file(path, kept_path(self.room, path))\n"
-        "            except FileNotFoundError:\n                self._note(path)\n",
+        "                    self.base.copy_file(each, kept_path(self.room, each))\n",
+        "                    self.base.replace(path, body)\n"
+        "                    self.base.copy_file(each, kept_path(self.room, each))\n",
         "what is kept of a file is what it was replaced by",
     ),
     Fault(
@@ -67,7 +65,8 @@ FAULTS = (
     ),
     Fault(
         KEEPING,
-        "        if self.base.stat(kept_path(self.room, path)) is not None:\n            return False\n",
+        "        if self.versions is None and self.base.stat(kept_path(self.room, path)) is not None:\n"
+        "            return False\n",
         "",
         "a file that was deleted and made again counts as new, and does not come back",
     ),
@@ -79,12 +78,8 @@ FAULTS = (
     ),
     Fault(
         KEEPING,
-        """    storage.delete_folder(f"{room}/{_KEPT}")
-    storage.delete_folder(f"{room}/{_MADE}")
-""",
-        """    storage.delete_folder(f"{room}/{_MADE}")
-    storage.delete_folder(f"{room}/{_KEPT}")
-""",
+        "if versions else (_KEPT, _MADE):\n",
+        "if versions else (_MADE, _KEPT):\n",
         "after a death files of the operation pass for files of the table",
     ),
     Fault(
@@ -163,8 +158,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    nothing_in_the_way(session, data_of(contents.kept))\n    return Begun",
-        "    return Begun",
+        "    nothing_in_the_way(session, data_of(contents.kept))\n",
+        "",
         "an undo replaces a file that has come since its plan",
         (f"{TEST}::test_what_comes_after_the_plan_stops_it",),
     ),
