@@ -11,6 +11,8 @@ from hudictl.formats.json_values import parse_json
 
 CHECKPOINTS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
 """Where Hudi Streamer keeps how far it has read its source: from table version 8 on, and before."""
+COMPACT = "COMPACT"
+"""The operation of a compaction."""
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
 

@@ -160,6 +160,10 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     if undo.files_lost:
         lost = first_few(undo.files_lost, rest=" and {:,} more")
         lines.append(f"LOST (accepted): {count_of(len(undo.files_lost), 'file')} required by {plan.target}: {lost}.")
+    if plan.table_type_before is not None:
+        lines.append(
+            f"The table becomes {plan.options.table_type} again (hoodie.table.type); now: {plan.table_type_before}."
+        )
     lines += [
         *_keeping_lines(keeps=plan.options.keep_files),
         *_partition_lines(undo),

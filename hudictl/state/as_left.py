@@ -1,6 +1,6 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -20,7 +20,8 @@ from hudictl.table.kept import (
     read_kept,
     timeline_path,
 )
-from hudictl.table.table import Table
+from hudictl.table.operations import begun_plan, read_operation
+from hudictl.table.table import TYPE, Table
 from hudictl.table.timeline.active import Timeline
 
 
@@ -38,8 +39,11 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
     before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
     _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
     if PROPERTIES in contents.kept:
-        old = _own_properties(lambda: read_kept(table, room, contents, PROPERTIES, PROPERTIES_BYTES))
-        new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES))
+        changes = {*PARTITION_KEYS}
+        if begun_plan(read_operation(table.storage, room.times[0])).table_type_before is not None:
+            changes.add(TYPE)
+        old = _own_properties(lambda: read_kept(table, room, contents, PROPERTIES, PROPERTIES_BYTES), changes)
+        new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES), changes)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
             _refuse_changed(room, changed, "has changed", PROPERTIES)
@@ -54,13 +58,13 @@ def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -
     return replace(contents, made=frozenset(made))
 
 
-def _own_properties(read: Callable[[], bytes]) -> dict[str, str]:
-    """Properties without those that an operation changes. Raises Unreadable."""
+def _own_properties(read: Callable[[], bytes], changes: Collection[str]) -> dict[str, str]:
+    """Properties without those that the operation changes. Raises Unreadable."""
     try:
         found = properties.decode(read())
     except (FileNotFoundError, ValueError) as error:
         raise Unreadable(f"{PROPERTIES}, as it is or was, cannot be read: {error}", file=PROPERTIES) from error
-    return {key: value for key, value in found.items() if key not in PARTITION_KEYS}
+    return {key: value for key, value in found.items() if key not in changes}
 
 
 def _same(room: Room, contents: Contents, before: Mapping[str, int], now: Mapping[str, int], what: str) -> None:

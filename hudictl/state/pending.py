@@ -1,7 +1,7 @@
 """Restores and rollbacks that are pending, or leftovers of completed ones: the progress of each."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import StoredRestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
-from hudictl.table.table import Table
+from hudictl.table.table import MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
 
 
@@ -209,6 +209,12 @@ def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
 def is_own(table: Table, restore: PendingRestore) -> bool:
     """Whether hudictl has begun the restore."""
     return is_recorded(table.storage, restore.instant.time)
+
+
+def planned_as(table: Table, type_before: str | None) -> Table:
+    """The table as a restore has planned it: as merge on read, which has all kinds of files, if it changes the type."""
+    properties = {} if type_before is None else {TYPE: MERGE_ON_READ}
+    return replace(table, properties={**table.properties, **properties})
 
 
 def foreign_rollbacks(rollbacks: Iterable[PendingRollback], removed: Collection[str]) -> list[PendingRollback]:

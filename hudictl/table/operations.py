@@ -36,6 +36,7 @@ class BegunOptions:
     keep_backup: bool = False
     metadata: str | None = None
     require_index: tuple[str, ...] = ()
+    table_type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class BegunPlan:
     indexes_kept: tuple[str, ...] = ()
     indexes_lost: tuple[str, ...] = ()
     checkpoint: Mapping[str, str | None] | None = None
+    table_type_before: str | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from hudictl.table.rules import Rules, rules_of
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
 MERGE_ON_READ = "MERGE_ON_READ"
+TYPE = "hoodie.table.type"
+"""The property: one of the two."""
 _OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
@@ -42,7 +44,7 @@ class Table:
 
     @property
     def type(self) -> str:
-        return self.properties.get("hoodie.table.type", COPY_ON_WRITE)
+        return self.properties.get(TYPE, COPY_ON_WRITE)
 
     @property
     def is_cow(self) -> bool:

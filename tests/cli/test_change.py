@@ -34,6 +34,7 @@ PLAN_KEYS = [
     *("partition_metafiles_made", "metadata_table", "metadata_table_unread", "indexes_lost"),
     "hashing_metadata_removed",
     *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog", "checkpoint"),
+    "table_type_before",
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [

@@ -112,6 +112,11 @@ def restore_options(command: Command) -> Command:
     help="With --plan: print the steps that bring only this partition back: a copy, from which Hudi writes it again. "
     "Repeatable.",
 )
+@click.option(
+    "--table-type",
+    type=click.Choice(["MERGE_ON_READ", "COPY_ON_WRITE"]),
+    help="Also bring back the table type, if it was changed after the target (hoodie.table.type).",
+)
 @accept_lost_option
 @restore_options
 @table_options
@@ -128,6 +133,7 @@ def restore(
     accept_lost_instants: bool,
     deep: bool,
     partitions: tuple[str, ...],
+    table_type: str | None,
 ) -> None:
     """Restore the table to SAVEPOINT, or to a commit with --to-instant.
 
@@ -139,7 +145,11 @@ def restore(
         _show_partitions_back(common, change, savepoint or to_instant or "", partitions)
         return
     options = how.options(
-        to_instant=to_instant is not None, rule=rule, accept_lost_instants=accept_lost_instants, deep=deep
+        to_instant=to_instant is not None,
+        rule=rule,
+        accept_lost_instants=accept_lost_instants,
+        deep=deep,
+        table_type=table_type,
     )
     run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
 

@@ -86,6 +86,8 @@ def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOption
     file_guards.nothing_missing(facts, found.outcome, refusal)
     file_guards.nothing_misnamed(found.outcome, refusal)
     file_guards.stays_read(facts, removed, refusal)
+    file_guards.format_is_read(table, found.outcome, refusal)
+    file_guards.type_is_read(facts, found.case, refusal, table.type)
     file_guards.nothing_rowless(facts, session.engine, found.case, refusal)
     file_guards.metafiles_can_be_made(table, found.outcome)
     file_guards.no_clean_in_the_way(found.outcome.cleans)

@@ -6,24 +6,27 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
-from hudictl.formats.instants import COMMIT, Instant
+from hudictl.formats.instants import COMMIT, DELTACOMMIT, Instant
+from hudictl.formats.layouts import PROPERTIES
 from hudictl.phrases import command_of, count_of, first_few, quoted
 from hudictl.state.facts import Facts
 from hudictl.state.files.bootstrap import SOURCE_ELSEWHERE, rowless_files
 from hudictl.state.files.borrowed import Borrowed
 from hudictl.state.files.contents import damaged_contents
 from hudictl.state.files.instant_files import partitions_in_tables
-from hudictl.state.files.needed import UPGRADE_FIRST, Case, Outcome
+from hudictl.state.files.needed import UPGRADE_FIRST, Case, Outcome, last_of_merge_on_read, read_case, unseen_files
 from hudictl.state.orphans.find import find_orphans
 from hudictl.state.orphans.lost_end import find_lost_end
 from hudictl.state.timeline.unread import archived_later, unread
+from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import Group
-from hudictl.table.table import Table
+from hudictl.table.table import COPY_ON_WRITE, Table
 from hudictl.table.timeline.commits import Commits
 
 _DELETED = "perhaps a clean, or a lifecycle rule of the store, has deleted them"
 CHOOSE_LATER = f"{_DELETED}; choose a later instant"
 PUT_BACK = f"{_DELETED}; put them back from a backup"
+TYPE_TOO = "to bring the type back, too, restore with --table-type MERGE_ON_READ"
 SOURCE_BACK = "put the source, or the index, back from a backup"
 
 
@@ -166,6 +169,45 @@ def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str
             hint=f"if {first} has a savepoint, delete this savepoint, and archive the commit with Hudi; then run the "
             "command again",
             archived=sorted(archived),
+        )
+
+
+def type_is_read(facts: Facts, case: Case, refusal: str, reads: str, *, as_now: bool = False) -> None:
+    """Raises Refused: the table was merge on read, and readers of a copy-on-write table would not see all rows.
+
+    Args:
+        case: what stays.
+        refusal: what cannot be done.
+        reads: the type by which readers will read.
+        as_now: files that they do not see now do not count.
+    """
+    last = last_of_merge_on_read(facts, case.view.removed) if reads == COPY_ON_WRITE else None
+    if last is None:
+        return
+    unseen = unseen_files(facts, case)
+    if unseen and as_now:
+        unseen -= unseen_files(facts, read_case(facts, (), NOTHING_SAVED))
+    if unseen or last.action == DELTACOMMIT:
+        named = f", and would not see the rows of {count_of(len(unseen), 'file')}, as {min(unseen)}" if unseen else ""
+        raise Refused(
+            f"{refusal}: the table was merge on read then, and is copy on write now: readers do not count delta "
+            f"commits{named}",
+            hint=TYPE_TOO,
+            unseen=sorted(unseen),
+        )
+
+
+def format_is_read(table: Table, needed: Outcome, refusal: str) -> None:
+    """Raises Refused: readers find no base files of the format that is required. ``refusal``: what cannot be done."""
+    own = table.base_file_format
+    other = sorted(form for form in needed.forms if form.upper() != own.upper())
+    # 0.15.0 does not know this property.
+    several = table.properties.get("hoodie.table.multiple.base.file.formats.enable") == "true" and table.version >= 8
+    if other and not several:
+        raise Refused(
+            f"{refusal}: its base files are {first_few(other)}, and readers look for {own}",
+            hint=f"put {PROPERTIES} back from a backup: its hoodie.table.base.file.format was changed",
+            formats=other,
         )
 
 

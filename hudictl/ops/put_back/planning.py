@@ -16,6 +16,7 @@ from hudictl.ops.session import Kind, Session
 from hudictl.phrases import count_of
 from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timeline
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.pending import planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
 from hudictl.storage.keeping import versions_gone
@@ -30,7 +31,7 @@ from hudictl.table.kept import (
     timeline_path,
 )
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
 
 _SIDECAR = ".crc"
@@ -132,7 +133,8 @@ def check(session: Session, signs: Signs, room: Room, contents: Contents, idle_m
     """Raises Refused: the timeline or the metadata table is not as the operation has left it; Conflict: a writer may be
     at work, or a lock is held; Unsupported, Unreadable, StorageFailed."""
     table = session.table
-    known_timeline(table, signs.timeline)
+    begun = begun_plan(read_operation(table.storage, room.times[0]))
+    known_timeline(planned_as(table, begun.table_type_before), signs.timeline)
     liveness.no_lock_in_use(table, signs, session.locking)
     # A pending write is in the metadata table too, and may be running: what a drop has moved says nothing of that.
     paths = (path for path in (*contents.kept, *contents.made) if not of_metadata_table(path))

@@ -28,6 +28,7 @@ from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_
 from hudictl.ops.restore.plan import RestorePlan, encode_plan
 from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.scope import check_signs
+from hudictl.ops.restore.table_type import as_merge_on_read, is_of, set_type, type_on_storage
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing, keeping_files, keeps_files
 from hudictl.ops.undo import instants
@@ -49,7 +50,7 @@ from hudictl.table.kept import drop_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped
 from hudictl.table.properties import recover_properties
-from hudictl.table.table import Table
+from hudictl.table.table import MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import (
     create_instant_file,
     delete_instant,
@@ -123,6 +124,7 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
         Incomplete: files could not be deleted; the restore is still pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
+    session = as_merge_on_read(session, plan.table_type_before)
     return changing(
         session,
         Kind.RESTORE,
@@ -330,6 +332,8 @@ def _enter(run: RestoreRun, phase: Phase) -> None:
     )
     target = timeline.find(run.plan.target, *fmt.COMMIT_ACTIONS)
     what = f"{found} was changed by another process" if found else ""
+    if phase.after_unpublishing and type_on_storage(run.table) != (run.plan.options.table_type or run.table.type):
+        what = f"{TYPE} was changed by another process"
     if target is None or not target.completed:
         what = f"the target {run.plan.target} was rolled back by another process"
     new = [entry for entry in timeline.having(fmt.CLEAN) if not run.undo.timeline.issuperset(entry.names)]
@@ -406,12 +410,19 @@ def _request_rollbacks(run: RestoreRun) -> None:
 def _unpublish(run: RestoreRun) -> None:
     """Un-publishes the instants, newest first. Each needs a readable rollback plan: without one, a writer that cleans
     eagerly would take the instant for a failed write, and leave its files behind."""
+    kind = run.plan.options.table_type if run.plan.table_type_before is not None else None
     for removal in run.undo.removals:
         if removal.instant is not None and _is_published(removal.instant):
+            if kind == MERGE_ON_READ and is_of(kind, removal.instant.action, removal.operation):
+                run.held.check()
+                set_type(run.table, kind)
             run.held.check()
             instants.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
             instants.unpublish(run.table, removal.instant)
             run.monitor.note(f"un-published {removal.instant}")
+    if kind is not None:
+        run.held.check()
+        set_type(run.table, kind)
 
 
 def _is_published(instant: Instant) -> bool:

@@ -20,12 +20,14 @@ def restore_fingerprint(
     *,
     withdrawn: str | None,
     protects: bool,
+    before: str | None,
 ) -> dict[str, str]:
     """Left out are completed cleans, heartbeats, markers and modification times: a restore does not depend on them, or
     a guard checks them again. The pending restore that is withdrawn is left out, too.
 
     Args:
         protects: the target has no savepoint except hudictl's temporary one, so that its commit is compared instead.
+        before: the table's type, if the restore changes it.
     """
     timeline = signs.timeline
     subject = timeline.find(target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
@@ -34,6 +36,7 @@ def restore_fingerprint(
     outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in undo.removed]
     return {
         **table_fingerprint(table, asdict(options)),
+        "table type": before or table.type,
         "target": f"{subject} {body_digest(table, subject, timeline.sizes)}",
         **{f"instant {removal.time}": removal.now for removal in undo.removals},
         "savepoints": listed(savepoints),

@@ -30,6 +30,7 @@ class RestoreOptions:
     - ``keep_files``: keep what is deleted or replaced, for ``hudictl undo``.
     - ``metadata``: "keep" of the metadata table what can be kept, or "delete" it.
     - ``require_index``: partitions of the metadata table that must be kept; "all" for all indexes.
+    - ``table_type``: the type that the table gets with the restore; None: it stays.
     - ``accept_lost_instants``: go on although data of later instants than the timeline has is there.
     - ``deep``: also read the ends of the required base files, and the required logs, before anything is removed.
 
@@ -50,6 +51,7 @@ class RestoreOptions:
     keep_files: bool = False
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
+    table_type: str | None = None
     accept_lost_instants: bool = False
     deep: bool = False
     with_later_writes: bool = False
@@ -99,6 +101,7 @@ class RestorePlan:
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
     - ``overlaps``: the instants on which the two rules differ.
     - ``checkpoint``: Hudi Streamer's, if it changes.
+    - ``table_type_before``: the type that the table had, if the restore changes it.
     - ``names``: the required files by partition, for the protecting savepoint; empty without one.
     - ``fingerprint``: see ``ops.fingerprint``.
     """
@@ -112,6 +115,7 @@ class RestorePlan:
         *("rollbacks_removed", "rollbacks_discarded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
         *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
         *("pending_writes_that_stay", "newer_compactions_that_stay", "undo.catalog", "checkpoint"),
+        "table_type_before",
         *("undo.files_needed", "undo.bytes_needed", "undo.timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -139,6 +143,7 @@ class RestorePlan:
     checkpoint: StreamerCheckpoint | None
     names: Mapping[str, tuple[str, ...]]
     lock: LockConfig
+    table_type_before: str | None = None
 
     @property
     def records_written(self) -> int:
@@ -166,6 +171,7 @@ class RestorePlan:
             "indexes_kept": list(self.undo.metadata_table.indexes_kept),
             "indexes_lost": list(self.undo.indexes_lost),
             "checkpoint": asdict(self.checkpoint) if self.checkpoint else None,
+            "table_type_before": self.table_type_before,
         }
 
 

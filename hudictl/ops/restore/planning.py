@@ -15,6 +15,7 @@ from hudictl.ops.metadata.keep import still_kept, unrecorded
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.restore.scope import Scope, scopes, with_lost
+from hudictl.ops.restore.table_type import as_merge_on_read, goes_with_a_restore, type_before
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import plan_blocks
@@ -61,9 +62,13 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     """
     table = session.table
     writable_table(table, session.locking)
-    signs = read_signs(table)
-    ways = scopes(session, signs, target, options or RestoreOptions())
+    signs, options = read_signs(table), options or RestoreOptions()
+    before = type_before(table, signs, target, options)
+    session = as_merge_on_read(session, before)
+    table = session.table
+    ways = scopes(session, signs, target, options)
     first = next(ways)
+    goes_with_a_restore(target, before, restores=bool(first.removed or first.found))
     begun = first.pending.instant.time if first.pending is not None and is_own(table, first.pending) else None
     refuse_keeping_late(table, begun, asked=first.options.keep_files)
 
@@ -93,11 +98,13 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     session.engine.ready()
     metadata_table = _metadata_table(facts, scope, found, marked_logs(removals))
     undo = plan_undo(facts, session.engine, scope.removed, found, removals, marked, metadata_table)
-    return _made(session, facts, scope, undo, discarded=discarded)
+    return _made(session, facts, scope, undo, before, discarded=discarded)
 
 
-def _made(session: Session, facts: Facts, scope: Scope, undo: Undo, *, discarded: tuple[str, ...]) -> RestorePlan:
-    """The plan, from the facts and their judgement."""
+def _made(
+    session: Session, facts: Facts, scope: Scope, undo: Undo, before: str | None, *, discarded: tuple[str, ...]
+) -> RestorePlan:
+    """The plan, from the facts and their judgement. ``before``: the table's type, if the restore changes it."""
     table, signs = facts.table, facts.signs
     protects = scope.savepoint is None or is_protection(scope.savepoint.head)
     later = later_savepoints(signs, scope.removed)
@@ -106,7 +113,7 @@ def _made(session: Session, facts: Facts, scope: Scope, undo: Undo, *, discarded
         target=scope.target,
         options=scope.options,
         fingerprint=restore_fingerprint(
-            table, signs, scope.target, scope.options, undo, withdrawn=scope.withdrawn, protects=protects
+            table, signs, scope.target, scope.options, undo, withdrawn=scope.withdrawn, protects=protects, before=before
         ),
         table_version=table.version,
         rule=scope.rule,
@@ -126,6 +133,7 @@ def _made(session: Session, facts: Facts, scope: Scope, undo: Undo, *, discarded
         checkpoint=checkpoint_after(facts, scope.removed),
         names=needed_names(facts, undo.case) if protects else JoinedNames({}),
         lock=session.lock,
+        table_type_before=before,
     )
 
 
@@ -237,6 +245,9 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
             archived = {time: commit for time, commit in backup.items() if time in scope.archived}
             file_guards.replaced_are_there(facts, archived, f"{scope.target} cannot be restored")
         file_guards.stays_read(facts, scope.removed, f"{scope.target} cannot be restored")
+        file_guards.format_is_read(table, outcome, f"{scope.target} cannot be restored")
+        reads = scope.options.table_type or table.type
+        file_guards.type_is_read(facts, case, f"{scope.target} cannot be restored", reads)
         if scope.options.deep:
             file_guards.nothing_damaged(facts, engine, case, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:

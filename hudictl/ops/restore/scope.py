@@ -174,6 +174,7 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
         keep_backup=options.keep_backup or said.keep_backup,
         metadata=agreed.metadata or options.metadata,
         require_index=tuple(sorted({*said.require_index, *options.require_index})),
+        table_type=agreed.table_type or options.table_type,
     )
 
 

@@ -11,11 +11,11 @@ from hudictl.ops.restore.plan import RestorePlan
 from hudictl.phrases import first_few
 from hudictl.state.metadata.undo import KEPT
 from hudictl.state.services.left_manifests import readable_metadata_table
+from hudictl.state.writable import wrong_type
 from hudictl.table.metadata.listing import FILES
 from hudictl.table.metadata.place import metadata_partition_names, metadata_table_in_use
 from hudictl.table.operations import Operation, begun_plan, read_operation
-from hudictl.table.properties import read_properties
-from hudictl.table.table import Table
+from hudictl.table.table import Table, opened_again
 from hudictl.table.timeline.active import Timeline, load_timeline
 from hudictl.table.writers.markers import marker_folders
 
@@ -98,7 +98,7 @@ def _findings(
     if completed is None or not completed.completed:
         yield f"restore {restore} is not completed"
     yield from (f"markers of {time}" for time in marker_folders(table) if time in {*removed, *ended})
-    read_properties(table.storage)
+    yield from filter(None, [wrong_type(opened_again(table), timeline)])
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         yield PROPERTIES_BACKUP
     in_use = metadata_partition_names(table) - set(kept) if kept else metadata_table_in_use(table)

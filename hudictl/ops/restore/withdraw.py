@@ -15,6 +15,7 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.restore.completion import drop_staged
 from hudictl.ops.restore.protection import end_protection
+from hudictl.ops.restore.table_type import is_of, set_type
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
@@ -24,7 +25,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles, partitions_of
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.undo import Mode
-from hudictl.state.pending import PendingRestore, is_own, later_writes
+from hudictl.state.pending import PendingRestore, is_own, later_writes, planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.slices import StoredFile
@@ -35,7 +36,7 @@ from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import delete_dropped
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunPlan, begun_plan, read_operation
-from hudictl.table.table import Table
+from hudictl.table.table import MERGE_ON_READ, Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
 from hudictl.table.timeline.archived_writes import commits_of, writes_after
 
@@ -89,7 +90,6 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(table, signs.timeline)
     restore = _only(session, signs)
     if read_room(table, restore.instant.time) is not None:
         raise Refused(
@@ -97,6 +97,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
             hint=f"run `{command_of('undo', restore.instant.time)}`",
             restore=restore.instant.time,
         )
+    known_timeline(planned_as(table, _asked(table, restore).table_type_before), signs.timeline)
     _check_signs(session, signs, idle_ms)
     instants = restore.instants.union(later_writes(table, restore))
     copies = _copies(session, signs, restore, instants)
@@ -125,9 +126,19 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
     def work(run: Begun[PendingRestore]) -> Withdrawn:
         table = session.table
         session.monitor.step("publish instants again")
+        before = _asked(table, run.found).table_type_before
+        commits = backed_up_commits(table, [file.time for file in plan.copies]) if before is not None else {}
         for file in plan.copies:
+            if before is not None and (
+                before == MERGE_ON_READ or is_of(before, file.action, commits[file.time].operation)
+            ):
+                run.held.check()
+                set_type(table, before)
             run.held.check()
             publish_again(table, file)
+        if before is not None:
+            run.held.check()
+            set_type(table, before)
         session.monitor.step("withdraw the restore")
         # Executors of a dead process may still have deleted files: then the restore is kept, and can be finished.
         _nothing_deleted(session, read_signs(table), run.found, plan.instants, plan.copies)

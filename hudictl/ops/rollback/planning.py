@@ -247,6 +247,9 @@ def _judged(facts: Facts, target: str, instant: Instant | None, backup: Commits,
         if not pending:
             file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")
             file_guards.stays_read(facts, {target: instant}, f"{target} cannot be rolled back")
+            file_guards.type_is_read(
+                facts, found.case, f"{target} cannot be rolled back", facts.table.type, as_now=True
+            )
         file_guards.metafiles_can_be_made(facts.table, outcome)
     return found
 

@@ -33,7 +33,8 @@ def plan_blocks(
     archived: Mapping[str, ArchivedInstant] = MappingProxyType({}),
     backup: Commits = MappingProxyType({}),
 ) -> dict[str, tuple[BlockTarget, ...]]:
-    """The slices that need a rollback block, by instant. From table version 8 on, and on copy on write, there are none.
+    """The slices that need a rollback block, by instant. From table version 8 on, and without delta commits, there are
+    none: a table that is copy on write now may have been merge on read.
 
     Left out are slices whose base instant is also removed, because all their logs are deleted, and slices without any
     file on storage.
@@ -48,7 +49,8 @@ def plan_blocks(
     Raises:
         Unreadable, StorageFailed, EngineFailed.
     """
-    if not facts.table.rules.needs_rollback_blocks or facts.table.is_cow:
+    table = facts.table
+    if not table.rules.needs_rollback_blocks or (table.is_cow and not (archived or facts.timeline.having(DELTACOMMIT))):
         return {}
     stored = {entry.target: entry.plan for entry in facts.signs.live_rollbacks if entry.plan and entry.target}
     trusted = {

@@ -9,7 +9,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import base_format, data_path
 from hudictl.state.files.partition import (
     NO_RECORDS,
     Contradiction,
@@ -18,6 +18,7 @@ from hudictl.state.files.partition import (
     Told,
     Verdict,
     View,
+    judge,
     judge_groups,
     told_files,
 )
@@ -76,7 +77,7 @@ class Weighed:
     ``needed`` is None if readers need nothing in it. ``bare``: they do, and it has no metafile. ``unlisted`` are needed
     files that the metadata table does not list. ``cleans`` are pending cleans with the number of needed files that each
     would delete. ``sizes`` are needed files, by path, with another size than a kept commit has recorded: both sizes, in
-    bytes. These are ``missing``, too.
+    bytes. These are ``missing``, too. ``forms`` are the formats of needed base files.
     """
 
     path: str
@@ -91,6 +92,7 @@ class Weighed:
     misnamed: tuple[StoredFile, ...]
     unlisted: tuple[StoredFile, ...]
     cleans: Mapping[str, int]
+    forms: frozenset[str]
 
 
 def weigh(view: View, compares: bool, only_future: bool, place: Partition[Judged]) -> Weighed | None:
@@ -107,6 +109,22 @@ def weigh(view: View, compares: bool, only_future: bool, place: Partition[Judged
     tally = tallied(place, records, view, known if compares else None, future or NOTHING_CHANGES)
     kept = (entry for entry in place.written if entry.time not in view.removed)
     return tally.weighed(place.listing, recorded_sizes(kept))
+
+
+def unseen_in(view: View, today: View, place: Partition[PackedRecords]) -> list[str] | None:
+    """The paths of the required files of a partition that readers with the view of ``today`` do not read."""
+    records = (place.given or NO_RECORDS).unpack(view, place.written)
+    needed, seen = (judge(place.path, place.files, records, entry).needed for entry in (view, today))
+    read = {file.path for file in seen}
+    return [file.path for file in needed if file.path not in read and _has_rows(file, records, view)] or None
+
+
+def _has_rows(file: StoredFile, records: Records, view: View) -> bool:
+    """Whether a required file may have rows. Below table version 8 a log whose writers are all on the timeline has only
+    the blocks of rolled-back writes, if no kept commit names it."""
+    data = file.data
+    told = not view.rules.logs_named_by_writer and not data.is_base and data.instant >= view.committed.start
+    return not data.cdc and (data.name in records.written if told else True)
 
 
 def tallied(
@@ -194,6 +212,7 @@ class Tally:
             misnamed=tuple(self.misnamed),
             unlisted=tuple(self.unlisted),
             cleans={time: count for time, count in cleans.items() if count},
+            forms=frozenset(map(base_format, self.needed)) - {""},
         )
 
 

@@ -4,23 +4,25 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from hudictl.engine.base import Gathered, picked
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
+from hudictl.formats.commit_metadata import COMPACT
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, DELTACOMMIT, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.facts import Facts
 from hudictl.state.files.borrowed import Borrowed
-from hudictl.state.files.changes import Future, Judged, Needed, Weighed, weigh
+from hudictl.state.files.changes import Future, Judged, Needed, Weighed, unseen_in, weigh
 from hudictl.state.files.partition import NO_RECORDS, Contradiction, PackedRecords, Records, View, judge
 from hudictl.state.timeline.clean_plans import files_to_clean, read_plan
 from hudictl.state.timeline.service_plans import planned_files
 from hudictl.table.files.saved import SavedFiles, SavedNames
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
-from hudictl.table.files.view import committed_without, list_partition, pending_compactions
+from hudictl.table.files.view import committed_on_cow, committed_without, list_partition, pending_compactions
 from hudictl.table.files.written import Written, by_partition
 from hudictl.table.metadata.place import NOT_ASKED, Known
 from hudictl.table.table import Table
@@ -58,7 +60,7 @@ class Outcome:
     partitions without their metafile. ``removed`` are the files to delete, by their instant. ``unproved`` carry the
     name of a removed instant, but are kept; see ``Verdict``. ``misnamed`` as in ``misnamed_logs``. ``unlisted`` are
     required files that the metadata table does not list. ``cleans`` are pending cleans that would delete required
-    files, with the number of these.
+    files, with the number of these. ``forms`` are the formats of required base files.
     """
 
     needed: Mapping[str, Needed] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Outcome:
     misnamed: tuple[StoredFile, ...] = ()
     unlisted: tuple[StoredFile, ...] = ()
     cleans: Mapping[str, int] = field(default_factory=dict)
+    forms: frozenset[str] = frozenset()
 
     @property
     def files_needed(self) -> int:
@@ -154,7 +157,29 @@ def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
         tuple(file for entry in entries for file in entry.misnamed),
         tuple(file for entry in entries for file in entry.unlisted),
         dict(cleans),
+        frozenset().union(*(entry.forms for entry in entries)),
     )
+
+
+def unseen_files(facts: Facts, case: Case) -> frozenset[str]:
+    """The files with rows of a merge-on-read table that readers do not see if it is copy on write: they read no logs,
+    and no base files of delta commits after the first commit (0.15.0, 1.0.2, 1.2.0). Raises StorageFailed,
+    EngineFailed."""
+    view = case.view
+    today = replace(view, committed=committed_on_cow(facts.timeline, view.removed), logs=False)
+    look = partial(unseen_in, view, today)
+    found = facts.sweep.over("look as readers do", look, written=case.written, given=case.records.items())
+    return frozenset(chain.from_iterable(found))
+
+
+def last_of_merge_on_read(facts: Facts, removed: Collection[str]) -> Instant | None:
+    """The newest write without some instants, if it is one that only merge on read has: a delta commit or a compaction.
+    Both types have replacements. Raises Unreadable."""
+    kept = [entry for entry in facts.timeline.having(COMMIT, DELTACOMMIT) if entry.completed]
+    last = max((entry for entry in kept if entry.time not in removed), key=lambda entry: entry.time, default=None)
+    if last is None or last.action == DELTACOMMIT:
+        return last
+    return last if facts.commits[last.time].operation == COMPACT else None
 
 
 def cleans_in_the_way(table: Table, timeline: Timeline, case: Case, cleans: Iterable[Instant]) -> dict[str, int]:

@@ -31,7 +31,7 @@ class View:
 
     ``committed`` are the instants that count without the ``removed`` ones. Of those in ``bases_only``, only the base
     files are deleted. ``unbound`` are instants whose files in the savepoint do not count: removed ones, and such that
-    an earlier restore has removed.
+    an earlier restore has removed. ``logs``: whether readers read logs.
     """
 
     rules: Rules
@@ -39,6 +39,7 @@ class View:
     removed: frozenset[str]
     bases_only: frozenset[str] = frozenset()
     unbound: frozenset[str] = frozenset()
+    logs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator
     for entry in _together(view, known, records.compactions.get(file_id)):
         for file in entry.files:
             # A writer that died at once leaves an empty log, which readers skip. An empty base is missing.
-            if file.data.is_base or file.size != 0:
+            if file.data.is_base or (view.logs and file.size != 0):
                 yield file
 
 

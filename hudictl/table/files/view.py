@@ -6,12 +6,14 @@ from posixpath import normpath
 
 from hudictl import workers
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path
-from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
+from hudictl.formats.instants import COMMIT, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.table.files.slices import Committed, Group, Slice, StoredFile, file_slices, stored_files, undated
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 from hudictl.table.timeline.archive import archived_completions
+
+_ON_COW = (COMMIT, REPLACECOMMIT)
 
 
 def partition_named(said: str) -> str:
@@ -56,6 +58,14 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
     }
     # An instant before the timeline's first write is archived, and so committed.
     return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def committed_on_cow(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view without some instants that readers of a copy-on-write table have: delta commits do not count, unless
+    they are older than the first commit (0.15.0, 1.0.2, 1.2.0)."""
+    own = [entry for entry in timeline.instants if entry.action in _ON_COW and entry.time not in removed]
+    completion = {entry.time: entry.completion_time or entry.time for entry in own if entry.completed}
+    return Committed(completion, min(completion, default=""))
 
 
 def with_archived(

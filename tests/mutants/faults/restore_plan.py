@@ -239,8 +239,8 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "    read_properties(table.storage)\n",
-        "",
+        "wrong_type(opened_again(table), timeline)",
+        "wrong_type(table, timeline)",
         "properties that cannot be read pass",
         ("ops/restore/test_verify.py::test_properties_that_cannot_be_read_are_told",),
     ),

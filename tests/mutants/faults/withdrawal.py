@@ -57,7 +57,7 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "    known_timeline(table, signs.timeline)\n",
+        "    known_timeline(planned_as(table, _asked(table, restore).table_type_before), signs.timeline)\n",
         "",
         "a restore is withdrawn beside actions that nobody knows",
         ("ops/restore/test_withdraw.py::test_a_table_or_a_timeline_that_is_not_known_is_not_changed",),

@@ -7,6 +7,7 @@ import pytest
 
 from hudictl.errors import HudictlError, Refused, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.properties import update_properties
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, put, rollback_of, tree
@@ -77,3 +78,22 @@ def test_rows_of_archived_commits_in_logs_must_stay_read(unpack: Unpack, version
     records.archive(copy, archived, "deltacommit")
     lose(copy, archived)
     refused(copy, Refused, ", as uncommitted", lambda: plan(copy, target, TO_INSTANT))
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_base_files_of_a_format_that_readers_do_not_look_for(unpack: Unpack, version: str) -> None:
+    """The property was changed since: Hudi's queries find no row, without an error (0.15.0, 1.2.0). The first
+    one does not know tables of several formats."""
+    copy = unpack(version, "cow_part")
+    target = copy.commits[-2]
+    update_properties(copy.table.storage, {"hoodie.table.base.file.format": "ORC"})
+    refused(
+        copy, Refused, "its base files are Parquet, and readers look for ORC", lambda: plan(copy, target, TO_INSTANT)
+    )
+    update_properties(copy.table.storage, {"hoodie.table.multiple.base.file.formats.enable": "true"})
+    if version == "v6":
+        refused(copy, Refused, "readers look for ORC", lambda: plan(copy, target, TO_INSTANT))
+    else:
+        assert plan(copy, target, TO_INSTANT)
+    update_properties(copy.table.storage, {"hoodie.table.base.file.format": "parquet"})
+    assert plan(copy, target, TO_INSTANT)
