@@ -80,6 +80,8 @@ def create(
 
     Without INSTANT: on the newest commit without older pending writes.
 
+    A warning if the writers' settings archive beyond savepoints: rows can be lost then.
+
     With --every, suitable for cron: exit code 0 if there is nothing to do. The age is that of the savepointed commit,
     by its instant time. 90%, because a job may start earlier than the last one did.
     """

@@ -32,7 +32,7 @@ class SavepointPlan:
     ``completes_interrupted``: there is an inflight file without a completed one. ``chosen``: the operator named no
     commit. ``file_names`` are the files that it protects, by partition path. ``timeline`` are the timeline files at
     planning. ``warnings`` are what endangers it: a commit of a wrong clock, partitions that were dropped since, empty
-    data files.
+    data files, archiving beyond savepoints.
     """
 
     shown: ClassVar = (

@@ -30,6 +30,7 @@ from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.settings import ARCHIVE_BEYOND_SAVEPOINT, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, instant_now, load_timeline
 
@@ -115,6 +116,11 @@ def _warnings(
     if empty:
         what = f"{count_of(len(empty), 'empty data file')} ({first_few(empty, rest=' and {:,} more')})"
         told.append(f"a restore is refused beside {what}: see `orphans list`")
+    if Settings(session.locking.settings).flag(ARCHIVE_BEYOND_SAVEPOINT):
+        told.append(
+            f"the writers have {ARCHIVE_BEYOND_SAVEPOINT.key}=true: once a commit after the savepoint is archived, "
+            "readers and writers can take its files for uncommitted, and rows are lost. Set it to false"
+        )
     return tuple(told)
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.state.services.left_manifests import left_manifests
-from hudictl.state.timeline.unfinished import RESUME
-from hudictl.state.timeline.unread import archived_later
+from hudictl.state.timeline.unfinished import RESUME, Remedy
+from hudictl.state.timeline.unread import archived_later, back_again, passed_over
 from hudictl.state.timeline.unread import unread as find_unread
 from hudictl.table.timeline.archive import torn_logs
 
@@ -36,18 +36,36 @@ def left(look: Look) -> Iterator[Finding]:
 
 
 def unread(look: Look) -> Iterator[Finding]:
-    """Base files of archived commits that are newer than the timeline's first write: readers treat them as uncommitted.
-
-    Raises Unreadable.
-    """
-    archived = archived_later(look.facts)
-    paths = find_unread(look.facts, archived, ()) if archived else []
-    if paths:
-        first = min(entry.time for entry in look.facts.timeline.completed_writes())
+    """Files of archived commits after the timeline's first write, which readers treat as uncommitted; or which later
+    writes have treated so; and files that such commits have replaced. Raises Unreadable."""
+    facts = look.facts
+    archived = archived_later(facts)
+    if not archived:
+        return
+    first = min(entry.time for entry in facts.timeline.completed_writes())
+    prevent = "To prevent this, set hoodie.archive.beyond.savepoint=false"
+    saved = any(entry.time == first for entry in facts.timeline.savepoints())
+    back = (Remedy(command_of("restore", first), f"the rows of {first}, without all later writes"),) if saved else ()
+    if paths := find_unread(facts, archived, ()):
         meaning = (
             f"{count_of(len(paths), 'file')} ({named(paths)}) of archived commits after {first}, the timeline's first "
             "commit: readers treat them as uncommitted and show older rows; the next write is based on the "
             f"older rows. Stop all writers, delete the savepoint {first}, then archive its commit with Hudi: after "
-            "that, readers use them again. To prevent this, set hoodie.archive.beyond.savepoint=false"
+            f"that, readers use them again. {prevent}"
         )
-        yield Finding("archived-rows-unread", ERROR, first, meaning, mended(command_of("savepoint delete", first)))
+        delete = Remedy(command_of("savepoint delete", first), "readers use them once its commit is archived")
+        yield Finding("archived-rows-unread", ERROR, first, meaning, (delete, *back))
+    if paths := passed_over(facts, archived):
+        meaning = (
+            f"{count_of(len(paths), 'file')} ({named(paths)}) of archived commits after {first}, the timeline's first "
+            "commit: the next writes or compactions of their file groups took them for uncommitted, and are based on "
+            f"older files. Their rows are lost, except those written again since. Write them again. {prevent}"
+        )
+        yield Finding("archived-rows-unread", ERROR, first, meaning, back)
+    if paths := back_again(facts, archived):
+        meaning = (
+            f"archived commits after {first}, the timeline's first commit, replaced {count_of(len(paths), 'file')} "
+            f"({named(paths)}): readers see them again, beside those that replaced them; if they were "
+            f"replaced once more, their rows were copied. {prevent}"
+        )
+        yield Finding("archived-rows-unread", ERROR, first, meaning, back)

@@ -218,12 +218,10 @@ def savepoints_behind_archive(look: Look) -> Iterator[Finding]:
         later = [time for time in archived if time > saved]
         if later:
             meaning = (
-                f"it cannot be restored: {count_of(len(later), 'write')} after it are archived ({named(later)}), and "
-                "archived writes cannot be removed"
+                f"a restore to it also removes {count_of(len(later), 'archived write')} ({named(later)}). Archiving "
+                "beyond a savepoint can make readers see older rows: set hoodie.archive.beyond.savepoint=false"
             )
-            yield Finding(
-                "savepoint-behind-archive", WARNING, saved, meaning, mended(command_of("savepoint delete", saved))
-            )
+            yield Finding("savepoint-behind-archive", WARNING, saved, meaning)
 
 
 def _saved(look: Look, instant: Instant) -> Saved | None:

@@ -235,8 +235,8 @@ def _bounds(
     """What archiving cannot pass: instants at the time, or later, are not archived."""
     if not settings.flag(ARCHIVE_BEYOND_SAVEPOINT):
         for entry in timeline.savepoints()[:1]:
-            because = "the oldest savepoint: its commit and all later ones are kept, unless "
-            yield entry.time, Blocker(SAVEPOINT, entry.time, f"{because}{ARCHIVE_BEYOND_SAVEPOINT.key}=true")
+            because = "the oldest savepoint: its commit and all later ones are kept"
+            yield entry.time, Blocker(SAVEPOINT, entry.time, because)
 
     pending = next((entry for entry in timeline.writes() if entry.pending), None)
     if pending is not None:

@@ -262,4 +262,11 @@ FAULTS = (
         "an empty file that a restore removes is said to keep it from running",
         ("ops/savepoint/test_guards.py::test_an_empty_file_that_a_restore_refuses_is_said",),
     ),
+    Fault(
+        PLANNING,
+        "if Settings(session.locking.settings).flag(ARCHIVE_BEYOND_SAVEPOINT):",
+        "if False:",
+        "nobody says that the writers archive beyond the savepoint",
+        ("ops/savepoint/test_guards.py::test_writers_that_archive_beyond_savepoints_are_said",),
+    ),
 )

@@ -77,7 +77,7 @@ FAULTS = (
     ),
     Fault(
         "ops/undo/blocks.py",
-        "(table.is_cow and not facts.timeline.having(DELTACOMMIT))",
+        "(table.is_cow and not (archived or facts.timeline.having(DELTACOMMIT)))",
         "table.is_cow",
         "rows of removed delta commits stay in logs of a table that is copy on write now",
         HERE,

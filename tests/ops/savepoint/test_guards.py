@@ -17,6 +17,7 @@ from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.state.files.savepoints import PROTECTION_COMMENT
+from hudictl.table.locks.config import Locking
 from hudictl.table.properties import update_properties
 from tests import records, support
 from tests.fixtures import Unpack
@@ -65,6 +66,14 @@ def test_an_empty_file_that_a_restore_refuses_is_said(unpack: Unpack, version: s
         assert said == (not later and (version == "v9" if log else True))
         assert said == isinstance(attempt(lambda: plan(copy, target, RestoreOptions(to_instant=True))), Refused)
         savepoint(copy, target, OPTIONS)
+
+
+@pytest.mark.parametrize("beyond", ["true", "false"])
+def test_writers_that_archive_beyond_savepoints_are_said(unpack: Unpack, beyond: str) -> None:
+    copy = unpack("v9", "cow_part")
+    locking = Locking({"hoodie.archive.beyond.savepoint": beyond})
+    made = plan_savepoint(replace(session(copy.table), locking=locking), copy.commits[-1], OPTIONS)
+    assert any("hoodie.archive.beyond.savepoint" in text for text in made.warnings) == (beyond == "true")
 
 
 def edit(copy: Copy, target: str, change: Callable[[dict[str, tuple[str, ...]]], None], comment: str = "") -> None:

@@ -1,5 +1,7 @@
 """What check says of commits that were archived behind the timeline's first: readers take their files for none."""
 
+import json
+
 import pytest
 
 from hudictl.reports.health.finding import Finding
@@ -53,3 +55,42 @@ def test_an_archived_commit_between_those_of_the_timeline_counts(unpack: Unpack,
         lose(copy, time)
     (found,) = unread(copy)
     assert first_command(found) == f"hudictl savepoint delete {copy.commits[0]}"
+
+
+def saying(copy: Copy, words: str) -> list[Finding]:
+    return [entry for entry in unread(copy) if words in entry.meaning]
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("skips", [False, True])
+def test_a_write_on_older_files_has_lost_what_is_archived_between(unpack: Unpack, version: str, skips: bool) -> None:
+    """As the real Hudi's compaction does, once the commit between is archived."""
+    copy = unpack(version, "cow_part")
+    first, *_, between, last = copy.commits
+    path = min(copy.path.rglob(f"*_{between}.parquet")).relative_to(copy.path)
+    name = path.name.replace(between, last)
+    stat = {"path": f"{path.parent}/{name}", "prevCommit": first if skips else between}
+    records.archive(copy, between)
+    records.archive(copy, last, body=json.dumps({"partitionToWriteStats": {str(path.parent): [stat]}}).encode())
+    for time in (between, last):
+        lose(copy, time)
+    found = saying(copy, "Their rows are lost")
+    assert [str(path) in entry.meaning for entry in found] == [True] * skips
+    assert all(entry.remedy == () for entry in found)  # no savepoint to go back to
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_an_archived_commit_has_replaced_is_seen_again(unpack: Unpack, version: str, kept: bool) -> None:
+    """Unless a clean has deleted it."""
+    copy = unpack(version, "cow_savepoints")
+    first, *_, last = copy.commits
+    path = min(copy.path.rglob(f"*_{first}.parquet")).relative_to(copy.path)
+    group, partition = path.name.split("_")[0], str(path.parent)
+    replaced = json.dumps({"partitionToReplaceFileIds": {partition: [group]}}).encode()
+    records.archive(copy, last, "replacecommit", body=replaced)
+    lose(copy, last)
+    if not kept:
+        for file in (copy.path / partition).glob(f"{group}*"):
+            file.unlink()
+    assert len(saying(copy, "see them again")) == kept
