@@ -1,7 +1,7 @@
 """hudictl's commands on copies of a walk's table, and what must hold afterwards."""
 
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from tests.interop import product as finishing
@@ -12,7 +12,7 @@ from tests.walks.findings import BROKEN, unexpected
 from tests.walks.kept import listed, made_anew, metadata_of, not_as_planned, planned
 from tests.walks.probe import AT_ONCE, CHANGES, Probe, way_on
 from tests.walks.product import Answer, changes
-from tests.walks.rows import later, rows_after
+from tests.walks.rows import Instant, later, rows_after
 from tests.walks.shape import LAZY
 from tests.walks.table import DEATH, FAILURE, Table
 from tests.walks.undone import is_undone
@@ -40,7 +40,7 @@ def restore(probe: Probe, target: str = "") -> None:
         return
     # It is restored already, and there are leftovers of that alone: then the plan has no rule.
     by = plan.result.get("rule")
-    removed = later(timeline, target, by) if by else frozenset()
+    removed = _removed(timeline, target, plan) if by else frozenset()
     _change(probe, words, removed, f"{target} restored by {by}", finish=lambda: _finish(probe, target))
 
 
@@ -52,7 +52,13 @@ def before_undone(probe: Probe) -> None:
     words = ["restore", "--to-instant", target, *AT_ONCE, *_metadata_options(probe)]
     plan = _planned(probe, words)
     if plan is not None:
-        _change(probe, words, later(timeline, target, plan.result["rule"]), f"{target}, before it was undone, restored")
+        _change(probe, words, _removed(timeline, target, plan), f"{target}, before it was undone, restored")
+
+
+def _removed(timeline: Sequence[Instant], target: str, plan: Answer) -> frozenset[str]:
+    """What a restore takes back, with the writes after it that are archived."""
+    archived = (entry["time"] for entry in plan.result["instants"] if entry["state"] == "ARCHIVED")
+    return later(timeline, target, plan.result["rule"]).union(archived)
 
 
 def rollback(probe: Probe, target: str = "") -> None:
@@ -127,7 +133,7 @@ def savepoint(probe: Probe) -> None:
         return
     if table.shape.compact_every:
         _foretold(probe, words, plan)
-    _change(probe, words, later(timeline, target, plan.result["rule"]), f"savepoint {target} restored after a clean")
+    _change(probe, words, _removed(timeline, target, plan), f"savepoint {target} restored after a clean")
 
 
 def _prune(probe: Probe) -> None:

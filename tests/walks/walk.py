@@ -27,6 +27,8 @@ STEPS: dict[Step, int] = {
     wild.copied_without_times: 3, wild.clock_ahead: 3, wild.lost_instant_file: 5, wild.temporary_files: 2,
     wild.forty_failed_writes: 1,
 }  # fmt: skip
+# In every third walk: savepoints, and archiving that passes them.
+ARCHIVING_STEPS: dict[Step, int] = STEPS | {steps.upsert: 20, steps.clean: 6, steps.archive: 14, steps.savepoint: 8}
 # Where all indexes are to be right; without what Hudi refuses beside a record index.
 INDEXED_STEPS: dict[Step, int] = {
     steps.insert: 6, steps.upsert: 10, steps.delete: 5, steps.insert_overwrite: 2, steps.delete_partition: 1,
@@ -69,6 +71,8 @@ def walk_of(seed: int, indexes: bool = False, versions: bool = False) -> Walk:
     chance = Random(seed)
     shape = with_indexes(chance) if indexes else by_chance(chance)
     weights, length = (INDEXED_STEPS, (6, 15)) if indexes else (STEPS, (4, 10))
+    if seed % 3 == 0 and not indexes:
+        weights, length = ARCHIVING_STEPS, (10, 18)
     if indexes and shape.kind == "cow":
         weights = {step: weight for step, weight in weights.items() if step != steps.compaction}
     names = chance.choices([step.__name__ for step in weights], list(weights.values()), k=chance.randrange(*length))
