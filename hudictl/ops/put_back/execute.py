@@ -27,11 +27,13 @@ from hudictl.ops.put_back.planning import (
 )
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.execute import remove_traces
+from hudictl.ops.undo.instants import create_metafile
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
 from hudictl.state.facts import read_signs
 from hudictl.storage import DeleteOutcome, Folders, delete_all
 from hudictl.storage.keeping import put_back
+from hudictl.table.files.sweep import sweep
 from hudictl.table.kept import (
     Contents,
     Room,
@@ -45,8 +47,10 @@ from hudictl.table.kept import (
 )
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import keeping_none
+from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import listed_partitions
 from hudictl.table.properties import update_properties
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant_files, instant_now, load_timeline
 
 _PROPERTIES = (PROPERTIES, PROPERTIES_BACKUP)
@@ -109,7 +113,9 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
     if (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):
         # What it keeps of the properties is what they were before the operation, or are now.
-        update_properties(keeping(table, room).storage, dict.fromkeys(PARTITION_KEYS, ""))
+        kept = keeping(table, room)
+        _make_metafiles(session, kept, room)
+        update_properties(kept.storage, dict.fromkeys(PARTITION_KEYS, ""))
         contents = contents_of(table, room)
     metafiles = sorted(filter(_is_metafile, contents.made))
     early = (path for path in contents.made.difference(metafiles) if not _is_shown(session, path))
@@ -163,6 +169,16 @@ def _remove_own(session: Session, room: Room) -> None:
 def _is_shown(session: Session, path: str) -> bool:
     """Whether readers and writers see something else as soon as the file is there or not."""
     return path in _PROPERTIES or on_timeline(session.table, path)
+
+
+def _make_metafiles(session: Session, kept: Table, room: Room) -> None:
+    """Metafiles of the partitions that only the metadata table lists: without it readers find them by these. Raises
+    Unreadable, StorageFailed, EngineFailed."""
+    known = read_known(session.table, session.engine)
+    filled = known.listing.filled if known.listing is not None else frozenset()
+    found = sweep(session.table, session.engine, filled) if filled else None
+    for partition in sorted(filled - found.partitions) if found is not None else ():
+        create_metafile(kept, partition, room.times[0])
 
 
 def _part_of(path: str) -> str:

@@ -12,6 +12,8 @@ from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.metadata.drop import DropOptions, DropResult, drop_metadata, plan_metadata_drop
 from hudictl.ops.put_back.planning import plan_undo
+from hudictl.ops.rollback.execute import execute_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.history import history_rows
 from hudictl.reports.undo_list import undo_rows
 from hudictl.storage import DeleteOutcome
@@ -19,9 +21,9 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.kept import begun_undo, room_times
 from hudictl.table.metadata.place import listed_partitions, metadata_partition_names
 from hudictl.table.properties import update_properties
-from tests import support
+from tests import metadata_edits, support
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, assert_listed, only_listed, put, savepoint, session
+from tests.helpers import At, Copy, assert_listed, only_listed, put, rollback_of, savepoint, session
 from tests.ops.metadata.drop_support import later
 from tests.ops.put_back.undo_support import state, undo
 from tests.state.orphans.find_support import LATER, between_commits, listed_orphan
@@ -271,3 +273,34 @@ def test_properties_that_were_changed_since_a_deletion(unpack: Unpack) -> None:
     with pytest.raises(Refused, match=r"the table has changed.*hoodie\.properties has changed"):
         undo(copy, time)
     assert begun_undo(copy.table) is None
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_an_undo_of_a_rollback_makes_the_metafile_meanwhile(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """The rollback has kept the metadata table in use, which alone knows the partition; the undo does not."""
+    copy = unpack(version, "cow_part")
+    # What the first commit has said of it stays.
+    (first,) = (copy.meta / "metadata/files").glob(f".files-0000-0_{copy.commits[0]}.log.*[0-9]")
+    monkeypatch.setattr(metadata_edits, "newest_log", lambda base: first)
+    only_listed(copy, "old/one")
+    before = state(copy)
+    metafile = copy.path / "old/one" / PARTITION_METAFILE
+    made = rollback_of(copy, copy.commits[-1], RollbackOptions(idle_ms=0, keep_files=True))
+    result = execute_rollback(session(copy.table), made)
+    assert listed_partitions(copy.table)
+    assert not metafile.exists()
+    seen: list[tuple[bool, bool]] = []
+    for step in STEPS:
+        with pytest.raises(StorageFailed, match="dies here"):
+            undo(copy, result.rollback, At(step, dies))
+        seen.append((bool(listed_partitions(copy.table)), metafile.exists()))
+    assert seen == [(True, False), (False, True), (False, True)]
+    undo(copy, result.rollback)
+    assert not metafile.exists()
+    assert state(copy) == before
+
+
+def dies() -> None:
+    raise StorageFailed("the process dies here")
