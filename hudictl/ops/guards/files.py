@@ -158,8 +158,8 @@ def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str
     if not archived:
         return
     lost = sorted({*unread(facts, archived, removed)}.difference(unread(facts, archived, ())))
-    # What the logs of these commits have is in the base files of a compaction.
-    compacted = any(entry is not None and entry.action == COMMIT and entry.completed for entry in removed.values())
+    # What the logs of these commits have is in the base files of a compaction, perhaps of an archived one.
+    compacted = any(entry is None or (entry.action == COMMIT and entry.completed) for entry in removed.values())
     if lost or (compacted and not facts.table.is_cow):
         first = min(entry.time for entry in facts.timeline.completed_writes())
         example = f", for example {lost[0]}" if lost else ""

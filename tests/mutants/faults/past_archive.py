@@ -29,6 +29,13 @@ FAULTS = (
         TEST,
     ),
     Fault(
+        "ops/guards/files.py",
+        "any(entry is None or (entry.action == COMMIT and entry.completed) for entry",
+        "any(entry is not None and entry.action == COMMIT and entry.completed for entry",
+        "without an archived compaction, rows of kept archived writes are not read",
+        TEST,
+    ),
+    Fault(
         "ops/guards/timeline.py",
         "if rule == COMPLETION else []",
         "if False else []",

@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unreadable
 from hudictl.formats.archived_timeline import LOST
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
@@ -252,3 +253,18 @@ def test_all_later_writes_are_archived(archived: Callable[[str], Copy], version:
     restore(copy, target)
     assert not archived_writes_after(copy.table, target)
     assert plan(copy, target).nothing_to_do
+
+
+@VERSIONS
+def test_a_compaction_may_be_among_the_archived_writes(unpack: Unpack, version: str) -> None:
+    """Without it, readers go by the logs of kept archived writes, which are uncommitted to them."""
+    copy = unpack(version, "mor_part")
+    first, target = copy.commits[0], copy.commits[-2]
+    between = time_plus_ms(first, 1)
+    records.archive(copy, between, "deltacommit")
+    options = RestoreOptions(to_instant=True)
+    plan(copy, target, options)
+    records.archive(copy, LATE)
+    error = attempt(lambda: plan(copy, target, options))
+    assert isinstance(error, Refused)
+    assert error.fields["archived"] == [between]
