@@ -103,12 +103,13 @@ def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], en
 
 
 def nothing_archived_after(table: Table, target: str) -> None:
-    """Raises Refused: a write newer than the target is archived; archived instants cannot be un-published."""
+    """Raises Refused: a write newer than the target is archived. Only a restore takes that back with it."""
     later = archived_writes_after(table, target)
     if later:
         raise Refused(
-            f"commits after {target} are archived, and cannot be removed: {len(later):,}, the first is {later[0]}",
-            hint="choose a later instant",
+            f"commits after {target} are archived: {len(later):,}, the first is {later[0]}",
+            hint="choose a later instant; only a restore removes archived commits: "
+            f"`{command_of('restore', options=[f'--to-instant={target}', '--plan'])}` shows what goes",
             instants=later,
         )
 
