@@ -86,7 +86,7 @@ def test_dies_anywhere_where_the_metadata_table_is_deleted(
     _crash_everywhere(case, tmp_path, every)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_dies_anywhere_where_later_writes_are_archived(version: str, tmp_path: Path) -> None:
     """They go from the archive as well, whichever run comes so far."""

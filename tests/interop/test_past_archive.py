@@ -27,7 +27,7 @@ CASES = [
 ]
 
 
-@pytest.mark.short("v6-mor-compacted", "v9-cow-clustered")
+@pytest.mark.short("v6-mor-compacted")
 @pytest.mark.parametrize(("version", "kind", "shape"), CASES)
 def test_a_restore_past_the_archive(
     judge: Judges, version: str, kind: str, shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

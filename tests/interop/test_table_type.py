@@ -83,7 +83,7 @@ def goes_on(hudi: Judge, base: Path, options: dict[str, str]) -> None:
     assert hudi.both_rows(base) == digest(batch(range(60), 61))
 
 
-@pytest.mark.short("v6-compacts-listing", "v8-plain-metadata", "v9-compacts-metadata")
+@pytest.mark.short("v9-compacts-metadata")
 @pytest.mark.parametrize("metadata", [True, False], ids=["metadata", "listing"])
 @pytest.mark.parametrize("compacts", [True, False], ids=["compacts", "plain"])
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -102,7 +102,7 @@ def test_the_type_comes_back(judge: Judges, version: str, compacts: bool, metada
             goes_on(hudi, base, table.options)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudis_own_restore_fails_at_a_delta_commit(judge: Judges, version: str, tmp_path: Path) -> None:
     """It cannot roll it back on copy on write."""
@@ -112,7 +112,7 @@ def test_hudis_own_restore_fails_at_a_delta_commit(judge: Judges, version: str, 
         hudi.restore(table.base, table.savepoint)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("stays-v6", "back-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", [None, COPY_ON_WRITE], ids=["stays", "back"])
 def test_merge_on_read_sees_what_copy_on_write_has_written(
