@@ -8,7 +8,7 @@ from tests.interop.judge import Judge
 from tests.interop.killed import LAZY
 from tests.interop.make_history import ARCHIVED
 from tests.interop.make_overlaps import rows
-from tests.interop.scenarios import MERGE_LOGS, MERGE_ON_READ, Row
+from tests.interop.scenarios import MERGE_LOGS, MERGE_ON_READ, NO_METADATA, Row
 
 COW = {**ARCHIVED, "hoodie.clean.automatic": "true"}
 # Of delta commits only those before a compaction are archived.
@@ -52,7 +52,9 @@ def overwritten(table: Written) -> None:
 
 
 def dropped(table: Written) -> None:
-    """A partition is dropped, and comes back with other file groups."""
+    """A partition is dropped, and comes back with other file groups. Nothing is cleaned: Hudi would take all files of
+    the partition, those of the savepoint, too."""
+    table.options = {**table.options, "hoodie.clean.automatic": "false"}
     table.upsert("ab")
     table.hudi.delete_partitions(table.path, ["a"], table.options)
     for _ in range(3):
@@ -93,7 +95,8 @@ def restored(table: Written) -> None:
 
 
 def rolled_back(table: Written) -> None:
-    """Every second write is rolled back by Hudi."""
+    """Every second write is rolled back by Hudi; its metadata table, compacted since, would be in the way."""
+    table.options = {**table.options, **NO_METADATA}
     for _ in range(3):
         table.upsert("ab")
         table.hudi.rollback(table.path, table.upsert("abc"), table.options)
@@ -119,13 +122,11 @@ def two_savepoints(table: Written) -> None:
         table.upsert("abc")
 
 
-SHAPES: Mapping[str, Callable[[Written], None]] = {
-    shape.__name__: shape
-    for shape in (plain, overwritten, dropped, clustered, restored, rolled_back, failed, two_savepoints)
-}
-ON_MERGE_ON_READ: Mapping[str, Callable[[Written], None]] = {
-    shape.__name__: shape for shape in (compacted, logs_compacted)
-}
+Shapes = Mapping[str, Callable[[Written], None]]
+SHAPES: Shapes = {shape.__name__: shape for shape in (plain, overwritten, dropped, clustered, restored, two_savepoints)}
+# With a compaction behind the writes Hudi rolls none back, and 0.15.0 fails itself after a death.
+ON_COPY_ON_WRITE: Shapes = {shape.__name__: shape for shape in (rolled_back, failed)}
+ON_MERGE_ON_READ: Shapes = {shape.__name__: shape for shape in (compacted, logs_compacted)}
 
 
 def make(hudi: Judge, folder: Path, options: Mapping[str, str], shape: Callable[[Written], None]) -> Written:

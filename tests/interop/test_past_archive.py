@@ -11,14 +11,14 @@ from tests import support
 from tests.interop import product
 from tests.interop.check_support import slugs
 from tests.interop.judge import Judge
-from tests.interop.past_archive_support import COW, MOR, ON_MERGE_ON_READ, SHAPES, Written, make
+from tests.interop.past_archive_support import COW, MOR, ON_COPY_ON_WRITE, ON_MERGE_ON_READ, SHAPES, Written, make
 from tests.interop.scenarios import digest
 
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
 
-TYPES = {"cow": (COW, SHAPES), "mor": (MOR, {**SHAPES, **ON_MERGE_ON_READ})}
+TYPES = {"cow": (COW, {**SHAPES, **ON_COPY_ON_WRITE}), "mor": (MOR, {**SHAPES, **ON_MERGE_ON_READ})}
 CASES = [
     pytest.param(version, kind, shape, id=f"{version}-{kind}-{shape}")
     for version in support.VERSIONS
