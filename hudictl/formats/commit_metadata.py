@@ -1,7 +1,7 @@
 """``HoodieCommitMetadata`` and ``HoodieReplaceCommitMetadata``: JSON in layouts 0 and 1, Avro in layout 2."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -64,6 +64,12 @@ def decode(body: avro.Body, what: str) -> CommitMetadata:
     if not body:
         return CommitMetadata()
     return avro.decode(read_record(body, what), (RECORD, REPLACE_RECORD), what, _build)
+
+
+def previous_of(commits: Iterable[CommitMetadata]) -> set[str]:
+    """The commits on which the files of some commits are based."""
+    found = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
+    return {time for time in found if time is not None and time != "null"}
 
 
 def checkpoint_of(fields: Mapping[str, Any]) -> tuple[str, str] | tuple[None, None]:

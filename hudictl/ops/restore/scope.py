@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict
 from hudictl.formats.archived_timeline import LOST, ArchivedInstant
+from hudictl.formats.commit_metadata import previous_of
 from hudictl.formats.instants import DELTACOMMIT, Instant, State
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
@@ -21,7 +22,7 @@ from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.operations import BegunOptions, begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
-from hudictl.table.timeline.archived_writes import previous_of, writes_after
+from hudictl.table.timeline.archived_writes import writes_after
 from hudictl.table.timeline.commits import Commits
 
 

@@ -4,24 +4,23 @@ Archiving that passes a savepoint makes such commits (hoodie.archive.beyond.save
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from itertools import chain
 
-from hudictl.formats import commit_metadata
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import data_path, parse_data_file
-from hudictl.formats.instants import WRITE_ACTIONS, State
+from hudictl.formats.instants import State
 from hudictl.state.facts import Facts
 from hudictl.table.files.slices import Group, base_groups, base_instant, newest
 from hudictl.table.files.sweep import Partition
-from hudictl.table.timeline.archive import archived_after, at_one_time, read_bodies
+from hudictl.table.timeline.archived_writes import commits_of, writes_after
 
 
 def archived_later(facts: Facts) -> frozenset[str]:
     """The archived commits after the first one of the timeline. Raises Unreadable."""
-    archived = {entry.time for entry in _archived_writes(facts)}
+    archived = _archived_writes(facts).keys()
     return frozenset(archived - {entry.time for entry in facts.timeline.writes()})
 
 
@@ -117,19 +116,15 @@ def _bases(facts: Facts, archived: Collection[str]) -> Mapping[Group, list[tuple
     return found
 
 
-def _archived_writes(facts: Facts) -> list[ArchivedInstant]:
+def _archived_writes(facts: Facts) -> dict[str, ArchivedInstant]:
     """The completed ones after the first commit of the timeline."""
     first = min((entry.time for entry in facts.timeline.completed_writes()), default="~")
-    ended = archived_after(facts.table, first)
-    return [entry for entry in ended if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED]
+    found = writes_after(facts.table, first)
+    return {time: entry for time, entry in found.items() if entry.state is State.COMPLETED}
 
 
 def _archived_commits(facts: Facts, times: Collection[str]) -> dict[str, CommitMetadata]:
     """The metadata of archived commits."""
-
-    def read() -> Iterator[tuple[str, CommitMetadata]]:
-        entries = [entry for entry in _archived_writes(facts) if entry.time in times]
-        for entry, body, _ in read_bodies(facts.table, entries, plans=False):
-            yield entry.time, commit_metadata.decode(body, f"{entry.time} in {entry.file}")
-
-    return at_one_time(lambda: dict(read())) if times else {}
+    if not times:
+        return {}
+    return commits_of(facts.table, {time: entry for time, entry in _archived_writes(facts).items() if time in times})

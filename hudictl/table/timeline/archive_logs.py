@@ -16,7 +16,7 @@ from hudictl.formats import archived_timeline as fmt
 from hudictl.formats import commit_metadata
 from hudictl.formats.archived_timeline import ArchivedInstant, TornLog
 from hudictl.formats.avro import Body
-from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.commit_metadata import CommitMetadata, previous_of
 from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, State
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.storage import entries_of, read_whole
@@ -122,7 +122,8 @@ def _lost(
         named = {entry.time for entry in own if (entry.time, entry.action, entry.state) not in kept}
         begun = {log.begun} if log.begun is not None else set()
         before, behind = _writes_around(name, log.whole, whole)
-        missing[name] = named | (begun | _previous([*commits, *_commits(table, behind)], before)) - times
+        based = {time for time in previous_of([*commits, *_commits(table, behind)]) if time > before}
+        missing[name] = named | (begun | based) - times
     gone = _taken_back(table, timeline, whole) if any(missing.values()) else set()
     return {name: sorted(instants - gone) for name, instants in missing.items() if instants - gone}
 
@@ -142,12 +143,6 @@ def _writes_around(
 
 def _commits(table: Table, writes: Iterable[ArchivedInstant]) -> list[CommitMetadata]:
     return [commit_metadata.decode(body, f"{entry.time} in {entry.file}") for entry, body in log_bodies(table, writes)]
-
-
-def _previous(commits: Iterable[CommitMetadata], last: str) -> set[str]:
-    """The instants after the last archived write on which commits are based."""
-    previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
-    return {time for time in previous if time not in (None, "null") and time > last}
 
 
 def _taken_back(table: Table, timeline: Timeline, whole: Iterable[ArchivedInstant]) -> set[str]:

@@ -1,6 +1,6 @@
 """The writes of the archive that are newer than a commit of the active timeline: archived beyond a savepoint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from hudictl.formats import commit_metadata
 from hudictl.formats.archived_timeline import ArchivedInstant
@@ -31,9 +31,3 @@ def commits_of(table: Table, writes: Mapping[str, ArchivedInstant]) -> dict[str,
         }
 
     return at_one_time(read)
-
-
-def previous_of(commits: Iterable[CommitMetadata]) -> frozenset[str]:
-    """The commits on which the files of some commits are based."""
-    found = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
-    return frozenset(time for time in found if time is not None and time != "null")

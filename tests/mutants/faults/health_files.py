@@ -40,8 +40,8 @@ FAULTS = (
     ),
     Fault(
         UNREAD,
-        " and entry.state is State.COMPLETED]",
-        "]",
+        " if entry.state is State.COMPLETED}",
+        "}",
         "a write that was archived before it completed counts as a commit",
         ("reports/health/test_archive.py::test_a_write_that_was_archived_before_it_completed_is_no_commit",),
     ),
