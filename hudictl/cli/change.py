@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
-from hudictl.cli.profiles import secrets_of
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, ChangeOutcome, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
+from hudictl.library.change import Change
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
+    from hudictl.library.table import HudiTable
     from hudictl.ops.restore.execute import RestoreResult
     from hudictl.ops.rollback.run import RollbackResult
-    from hudictl.ops.session import Session
     from hudictl.render.text import Console
     from hudictl.table.table import Table
 
@@ -32,7 +31,7 @@ Check = Callable[["Table", Any], "str | None"]
 """What a saved plan says to one that was planned anew: raises where it is another, tells where it is done already."""
 
 
-def table_line(table: "Table") -> str:
+def table_line(table: "Table | HudiTable") -> str:
     """Which table is meant: a clone of it can have the same instants."""
     return f"Table {table.name}: {table.uri}"
 
@@ -53,28 +52,24 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Change(Generic[Plan, Result]):
-    """A kind of change, from its plan to its report.
+class ChangeCommand(Generic[Plan, Result]):
+    """A change, and how a command speaks of it, from its plan to its report.
 
-    ``nothing`` says why there is nothing to do, None where there is; ``show`` prints the plan for eyes, also before the
-    question where ``shown_first``; ``execute`` changes the table, ``done`` says what it has done, ``then`` what that
-    means to others, in text. ``ended`` tells from
-    the table alone that nothing is left to do; ``instead`` is what is to be looked at where there is nothing to do.
+    ``show`` prints the plan for eyes, also before the question where ``shown_first``; ``done`` says what the change has
+    done, ``then`` what that means to others, in text. ``nothing`` is said where there is nothing to do, in the place of
+    the change's own words; ``instead`` is what is to be looked at then.
     The ``..._json`` are what JSON has of a plan and of a result, where that is not the thing itself.
     """
 
     name: str
-    plan: Callable[["Session"], Plan]
-    nothing: Callable[[Plan], "str | None"]
+    change: Change[Plan, Result]
     show: Callable[["Console", Plan], None]
     question: Callable[[Plan], Question]
-    execute: Callable[["Session", Plan], Result]
     done: Callable[[Plan, Result], str]
     then: Callable[[Plan, Result], Sequence[str]] = lambda _plan, _result: ()
     shown_first: bool = False
-    needs_engine: bool = True
-    ended: "Callable[[Table], str | None] | None" = None
-    instead: "Callable[[Plan, str], Change[Any, Any] | None]" = lambda _plan, _said: None
+    nothing: Callable[[Plan], "str | None"] | None = None
+    instead: "Callable[[Plan, str], ChangeCommand[Any, Any] | None]" = lambda _plan, _said: None
     nothing_json: Callable[[Plan], Any] = lambda plan: plan
     nothing_noted: bool = False
     planned_json: Callable[[Plan], Any] = lambda plan: plan
@@ -82,99 +77,88 @@ class Change(Generic[Plan, Result]):
 
 
 @contextmanager
-def session(
-    common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None, table: "Table | None" = None
-) -> "Iterator[Session]":
+def opened_table(
+    common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None, core: "Table | None" = None
+) -> "Iterator[HudiTable]":
     """The table, opened for a change unless it is open, and what works on it: threads where no engine is given.
 
     Raises UsageError, NotFound, Unreadable, Unsupported, StorageFailed, EngineFailed.
     """
-    from hudictl.engine.local import LocalEngine
-    from hudictl.ops.session import Session
-    from hudictl.table.locks.config import NOTHING_SAID
-    from hudictl.table.locks.providers import contender_of
-
-    table = table or common.open(how.single_operator)
+    core = core or common.open(how.single_operator)
     with without_hangup() as ends:
-        opened = engine.open(table) if engine else LocalEngine()
         # With --yes nobody has to be there.
         progress = Progress(common.progress, hangup=ends and not how.yes)
-        try:
-            yield Session(
-                table=table,
-                engine=opened,
-                monitor=progress,
-                command=command_line(),
-                locking=common.locking or NOTHING_SAID,
-                contend=contender_of,
-                timezone=common.timezone,
-                secrets=secrets_of(click.get_current_context(silent=True)),
-            )
-        finally:
-            progress.end()
-            opened.close()
+        with common.table(engine, core=core, monitor=progress) as table:
+            # Spark starts while the table is looked at.
+            table.opened.engine  # noqa: B018
+            try:
+                yield table
+            finally:
+                progress.end()
 
 
 def run_change(
-    change: Change[Any, Any],
+    command: ChangeCommand[Any, Any],
     common: TableOptions,
     how: ChangeOptions,
     engine: EngineOptions | None = None,
     check: Check | None = None,
-    table: "Table | None" = None,
+    core: "Table | None" = None,
 ) -> None:
     """Plans, shows, asks, executes, reports. ``check`` looks at the plan first. The table is opened unless it is."""
-    table = table or common.open(how.single_operator)
-    ended = change.ended(table) if change.ended is not None else None
+    core = core or common.open(how.single_operator)
+    ended = command.change.ended(core)
     if ended is not None:
-        show_result(common, change.name, table.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
+        show_result(common, command.name, core.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
         return
-    with session(common, how, engine if change.needs_engine else None, table) as opened:
-        change_in(opened, change, common, how, check)
+    with opened_table(common, how, engine if command.change.needs_engine else None, core) as table:
+        change_in(table, command, common, how, check)
 
 
 def change_in(
-    opened: "Session",
-    change: Change[Any, Any],
+    table: "HudiTable",
+    command: ChangeCommand[Any, Any],
     common: TableOptions,
     how: ChangeOptions,
     check: Check | None = None,
 ) -> None:
     """The same with a table that is open."""
-    uri = opened.table.uri
-    with _changing_nothing(), planning(opened):
-        plan = change.plan(opened)
-    said = check(opened.table, plan) if check else None
-    said = said or change.nothing(plan)
+    session = table.opened.session()
+    with _changing_nothing(), planning(table):
+        plan = command.change.plan(session)
+    said = check(table.core, plan) if check else None
+    said = said or (command.nothing or command.change.nothing)(plan)
     if said is not None:
-        instead = change.instead(plan, said)
+        instead = command.instead(plan, said)
         if instead is not None:
-            change_in(opened, instead, common, how)
+            change_in(table, instead, common, how)
         else:
-            notes = [said] if change.nothing_noted else []
-            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes, ChangeOutcome.NOTHING)
+            notes, shown = [said] if command.nothing_noted else [], command.nothing_json(plan)
+            show_result(common, command.name, table.uri, shown, [said], notes, ChangeOutcome.NOTHING)
         return
 
-    if how.plan or (change.shown_first and not common.json):
-        _show_plan(change, plan, common, opened.table)
+    if how.plan or (command.shown_first and not common.json):
+        _show_plan(command, plan, common, table.core)
     if how.plan:
         how.end_plan()
         return
 
     with _changing_nothing():
-        change.question(plan).ask(opened.table, yes=how.yes)
+        command.question(plan).ask(table.core, yes=how.yes)
     found: Findings | None = None
     try:
-        result = execute(opened, lambda: change.execute(opened, plan))
+        with working(table):
+            result = command.change.execute(session, plan)
     except Findings as error:
         if error.report is None:
             raise
         result, found = error.report, error
-    done = change.done(plan, result)
+    done = command.done(plan, result)
     try:
         # The plan that was shown first has named it.
-        lines = [*([] if change.shown_first else [table_line(opened.table)]), done, *change.then(plan, result)]
-        show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=ChangeOutcome.DONE)
+        lines = [*([] if command.shown_first else [table_line(table.core)]), done, *command.then(plan, result)]
+        shown = command.done_json(plan, result)
+        show_result(common, command.name, table.uri, shown, lines, outcome=ChangeOutcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
     if found is not None:
@@ -182,16 +166,17 @@ def change_in(
 
 
 @contextmanager
-def planning(opened: "Session") -> Iterator[None]:
+def planning(table: "HudiTable") -> Iterator[None]:
     """The step in which a change is planned: its first line comes before anything else."""
     from hudictl.engine.local import LocalEngine
 
-    assert isinstance(opened.monitor, Progress)
-    opened.monitor.begin("plan" if isinstance(opened.engine, LocalEngine) else "plan, and start Spark")
+    progress = table.opened.access.monitor
+    assert isinstance(progress, Progress)
+    progress.begin("plan" if isinstance(table.opened.engine, LocalEngine) else "plan, and start Spark")
     try:
         yield
     finally:
-        opened.monitor.end()
+        progress.end()
 
 
 @contextmanager
@@ -206,14 +191,16 @@ def _changing_nothing() -> Iterator[None]:
         raise Interrupted("interrupted", hint="nothing was changed") from None
 
 
-def execute(opened: "Session", work: Callable[[], Result]) -> Result:
+@contextmanager
+def working(table: "HudiTable") -> Iterator[None]:
     """Works on a table; signals stop it between two steps."""
-    assert isinstance(opened.monitor, Progress)
-    with stoppable(opened.monitor):
+    progress = table.opened.access.monitor
+    assert isinstance(progress, Progress)
+    with stoppable(progress):
         try:
-            return work()
+            yield
         finally:
-            opened.monitor.end()
+            progress.end()
 
 
 def told_after(result: "RestoreResult | RollbackResult") -> "list[str]":
@@ -234,18 +221,18 @@ def _keeping_line(plan: Any, table: "Table") -> str | None:
     return keeping_line(keeps_versions(table))
 
 
-def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:
+def _show_plan(command: ChangeCommand[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:
     # What is shown before the question deletes files.
-    kept = _keeping_line(plan, table) if change.shown_first else None
+    kept = _keeping_line(plan, table) if command.shown_first else None
     if common.json:
-        planned = change.planned_json(plan)
+        planned = command.planned_json(plan)
         notes = (*PLANNED, *filter(None, (kept, common.lock_source)))
-        emit_parts(envelope(change.name, table.uri, notes=notes, outcome=ChangeOutcome.PLANNED.value, result=planned))
+        emit_parts(envelope(command.name, table.uri, notes=notes, outcome=ChangeOutcome.PLANNED.value, result=planned))
         return
     from hudictl.render.text import print_lines
 
     with text_output(common.color) as out:
         print_lines(out, [table_line(table)])
-        change.show(out, plan)
+        command.show(out, plan)
         for line in filter(None, (common.lock_source, kept)):
             print_lines(out, [line, ""])

@@ -3,8 +3,11 @@
 import shlex
 import sys
 
-from hudictl.cli.options import PAIR_OPTIONS
 from hudictl.secrets import is_harmless, masked
+
+STORAGE_OPTION = "--storage-option"
+HOODIE_CONF = "--hoodie-conf"
+PAIR_OPTIONS = (STORAGE_OPTION, "--conf", HOODIE_CONF)
 
 
 def command_line() -> str:

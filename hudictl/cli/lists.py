@@ -3,20 +3,21 @@
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, duration_ms, required_table
+from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, required_table
 from hudictl.cli.show import show_stream, up_to_error
 from hudictl.cli.streams import emit
-from hudictl.errors import HudictlError, UsageError
+from hudictl.errors import HudictlError
 
 if TYPE_CHECKING:
+    from hudictl.library.opened import Times
+    from hudictl.library.rows import Rows
+    from hudictl.library.table import HudiTable
     from hudictl.render.text import Console
-    from hudictl.reports.timeline import TimelineFilter
-    from hudictl.table.table import Table
 
 Row = TypeVar("Row")
 LIST_OUTPUTS = (*OUTPUTS, "ndjson", "csv", "markdown")
@@ -36,9 +37,9 @@ class ListOptions:
     until: str | None = None
     archived: bool = False
 
-    def ordered(self, rows: "Sequence[Row]") -> "Sequence[Row]":
-        """Rows by time that are all there, newest first, in the order that was asked for."""
-        return rows if self._newest_first else rows[::-1]
+    def ordered(self, rows: "Rows[Row]") -> "Rows[Row]":
+        """Rows by time that are all made first, newest first, in the order that was asked for."""
+        return rows if self._newest_first else replace(rows, make=lambda: list(rows)[::-1])
 
     @property
     def turned(self) -> bool:
@@ -59,16 +60,15 @@ class ListOptions:
         """Whether all rows are shown, with all columns."""
         return not self.where and self.limit is None and self.columns is None
 
-    def instants(self, table: "Table") -> "TimelineFilter":
+    @property
+    def times(self) -> "Times":
         """The instants whose rows are made, in the order in which they are shown where nothing else sorts them."""
-        from hudictl.reports.timeline import TimelineFilter
-
-        return TimelineFilter(
-            since=time_of(table, self.since, "--since") if self.since else "",
-            until=time_of(table, self.until, "--until") if self.until else "~",
-            descending=self._newest_first,
-            archived=self.archived,
-        )
+        return {
+            "since": self.since,
+            "until": self.until,
+            "archived": self.archived,
+            "ascending": not self._newest_first,
+        }
 
 
 def list_options(*, by_time: bool = False) -> Callable[[Command], Command]:
@@ -133,27 +133,28 @@ def show_list(
     common: TableOptions,
     given: ListOptions,
     command: str,
-    table: "Table",
-    rows: Iterable[Any],
-    row_type: type[Any],
+    table: "HudiTable",
+    rows: "Rows[Any]",
     empty: str,
     *,
     by_time: bool = False,
     hidden: tuple[str, ...] = (),
-    notes: Sequence[str] = (),
+    notes: Sequence[str] | None = None,
 ) -> None:
     """Prints a list.
 
     Args:
-        rows: dataclasses, made as they are asked for; by time: in the order of ``given.instants``.
+        rows: by time: in the order of ``given.times``.
         hidden: columns that text shows only where they are asked for.
+        notes: in the place of those of the rows.
 
     Raises:
         UsageError: a column or a condition that there is not.
         Unreadable: behind the last row, where one has a problem; and all that making a row raises.
     """
-    from hudictl.reports.rows import RowFilter, chosen, condition, known_columns
+    from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns
 
+    row_type = rows.type
     asked = known_columns(given.columns.split(",") if given.columns else (), row_type, "--columns")
     sort = next(iter(known_columns([given.sort] if given.sort else (), row_type, "--sort")), None)
     turned = given.order == "desc" and (given.sort is not None or not by_time)
@@ -167,6 +168,7 @@ def show_list(
     if common.output in ("csv", "markdown"):
         _show_lines(common.output, shown, columns)
         return
+    told = rows.notes if notes is None else notes
     in_text = asked or tuple(column for column in columns if column not in (*hidden, "total"))
 
     def text(out: "Console", lines: Iterable[Any]) -> None:
@@ -179,7 +181,7 @@ def show_list(
         cells = [aged(line, now) if given.relative else line for line in lines]
         print_table(out, cells, in_text, empty, row_type.__name__, whole=bool(asked))
 
-    show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, notes, text)
+    show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, told, text)
 
 
 def _show_lines(output: str, rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> None:
@@ -190,20 +192,3 @@ def _show_lines(output: str, rows: Iterator[dict[str, Any]], columns: tuple[str,
     all(map(emit, lines(up_to_error(rows, ended), columns)))
     if ended:
         raise ended[0]
-
-
-def time_of(table: "Table", text: str, option: str) -> str:
-    """The beginning of an instant time, in the table's zone, of a date, a time, or an age. Raises UsageError."""
-    if re.fullmatch(r"\d+[smhd]", text):
-        from hudictl.formats.instants import time_plus_ms
-        from hudictl.table.timeline.active import instant_now
-
-        days = text.endswith("d")
-        return time_plus_ms(instant_now(table), -duration_ms(f"{int(text[:-1]) * 24}h" if days else text, option))
-    digits = re.sub(r"[-:T. ]", "", text)
-    if not digits.isdigit() or len(digits) < 4:
-        raise UsageError(
-            f"{option} {text}: not a time",
-            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
-        )
-    return digits

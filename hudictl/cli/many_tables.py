@@ -10,8 +10,9 @@ from click.core import ParameterSource
 
 from hudictl.cli.options import OUTPUTS, TABLE_VARIABLE, Command, TableOptions, options_without_table
 from hudictl.cli.profile_options import complete_tables, engines_profile, said, table_and_profile
-from hudictl.cli.profiles import Profile, writers_settings_of
+from hudictl.cli.profiles import writers_settings_of
 from hudictl.errors import UsageError
+from hudictl.library.profiles import Profile
 
 
 def many_tables_options(*outputs: str) -> Callable[[Command], Command]:

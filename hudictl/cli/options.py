@@ -1,22 +1,26 @@
 """Options that commands share."""
 
 import functools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hudictl.cli.command_line import STORAGE_OPTION, command_line
 from hudictl.cli.complete import instants
 from hudictl.cli.profile_options import TableOption, profile_option, said
-from hudictl.cli.profiles import ENGINES, Profile, is_reference, resolved
+from hudictl.cli.profiles import resolved, secrets_of
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
 from hudictl.cli.streams import in_color, log_to_stderr
 from hudictl.errors import WOULD_CHANGE, UsageError
+from hudictl.library.profiles import ENGINES, Profile, is_reference
+from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
+    from hudictl.library.table import HudiTable
+    from hudictl.ops.session import Monitor
     from hudictl.storage import Storage
     from hudictl.table.beat_rule import HeartbeatRule
     from hudictl.table.locks.config import Locking
@@ -29,12 +33,7 @@ OUTPUTS = ("text", "json")
 _ENGINES = click.Choice(ENGINES)
 PATH = click.Path(readable=False)
 """The shell completes it; whatever is wrong with it, the command says."""
-_DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h|d)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
-STORAGE_OPTION = "--storage-option"
-HOODIE_CONF = "--hoodie-conf"
-PAIR_OPTIONS = (STORAGE_OPTION, "--conf", HOODIE_CONF)
-_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,42 @@ class TableOptions:
             single_operator=single_operator,
             rule=self.rule or ASSUMED,
         )
+
+    def table(
+        self,
+        engine: "EngineOptions | None" = None,
+        *,
+        core: "Table | None" = None,
+        monitor: "Monitor | None" = None,
+    ) -> "HudiTable":
+        """The table, to look at it or to change it; without ``engine`` data files are listed by threads.
+
+        Args:
+            core: it, if it is open.
+
+        Raises UsageError, NotFound, Unreadable, Unsupported, StorageFailed.
+        """
+        from hudictl.library.access import Access
+        from hudictl.library.opened import Opened
+        from hudictl.library.table import HudiTable
+
+        context = click.get_current_context(silent=True)
+        access = Access(
+            engine=engine.open if engine else _threads,
+            locking=self.locking,
+            monitor=monitor,
+            command=command_line(),
+            timezone=self.timezone,
+            storage_options=self.storage_options,
+            secrets=functools.partial(secrets_of, context),
+        )
+        return HudiTable(Opened(core or self.open(), access))
+
+
+def _threads(_table: "Table") -> "Engine":
+    from hudictl.engine.local import LocalEngine
+
+    return LocalEngine()
 
 
 @dataclass(frozen=True)
@@ -322,14 +357,6 @@ def idle_option(command: Command) -> Command:
         help="A pending write without a heartbeat counts as running if it had activity within this time.",
     )
     return option(command)
-
-
-def duration_ms(text: str, option: str) -> int:
-    """500ms, 30s, 10m, 2h, 30d; a bare number is seconds. Raises UsageError."""
-    match = _DURATION.match(text)
-    if match is None:
-        raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m, 2h or 30d")
-    return int(match[1]) * _UNITS_MS[match[2] or "s"]
 
 
 def pairs_of(values: tuple[str, ...], option: str) -> dict[str, str]:

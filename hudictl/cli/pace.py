@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from hudictl.cli.options import Command, duration_ms, idle_option
-from hudictl.cli.profiles import Profile
+from hudictl.cli.options import Command, idle_option
 from hudictl.errors import UsageError
+from hudictl.library.profiles import Profile
+from hudictl.library.times import duration_ms
 
 _LONGEST_SETTLE = 3600
 

@@ -4,8 +4,9 @@ import os
 import stat
 from collections.abc import Iterator
 
-from hudictl.cli.profiles import MAPS, Profile, is_reference, leaves, place_of, resolved, writers_settings_of
+from hudictl.cli.profiles import resolved, writers_settings_of
 from hudictl.errors import HudictlError
+from hudictl.library.profiles import MAPS, Profile, is_reference, leaves, place_of
 from hudictl.reports.doctor.checkup import MISSING, WARNING, Checkup
 from hudictl.secrets import looks_secret
 

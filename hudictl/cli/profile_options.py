@@ -10,8 +10,9 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from hudictl.cli.profiles import Profile, read_profiles
+from hudictl.cli.profiles import read_profiles
 from hudictl.errors import HudictlError, NotFound, UsageError
+from hudictl.library.profiles import Profile, names_of, profile_named
 from hudictl.phrases import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,24 +20,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
-def profile_named(name: str) -> Profile:
-    """Raises UsageError: there is none of this name; as ``read_profiles``."""
-    known = read_profiles()
-    if name not in known:
-        raise UsageError(f"there is no profile {name}", hint=_names(known))
-    return known[name]
-
-
-def _names(known: Iterable[str]) -> str:
-    return f"profiles: {', '.join(sorted(known)) or 'none'}; `hudictl config list` shows their files"
-
-
 def refuse_typing_error(text: str) -> None:
     """Raises NotFound: the text of -t is neither a path nor a URI, nor a profile's name, but there are profiles."""
     if text and "/" not in text and ":" not in text and not os.path.isdir(text):
         known = read_profiles()
         if known:
-            raise NotFound(f"there is no profile and no folder {text}", hint=_names(known))
+            raise NotFound(f"there is no profile and no folder {text}", hint=names_of(known))
 
 
 def profile_of_table(text: str) -> Profile | None:
@@ -115,7 +104,7 @@ def profile_option(command: Command) -> Command:
     """Adds --profile, as ``profile``. It is read before -t: see ``TableOption``."""
 
     def read(_context: click.Context, _option: click.Parameter, name: str | None) -> Profile | None:
-        return profile_named(name) if name else None
+        return profile_named(name, read_profiles()) if name else None
 
     option = click.option(
         "--profile",

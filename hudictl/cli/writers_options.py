@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
-from hudictl.cli.options import HOODIE_CONF, PATH, ChangeOptions, Command, TableOptions, duration_ms, pairs_of
+from hudictl.cli.command_line import HOODIE_CONF
+from hudictl.cli.options import PATH, ChangeOptions, Command, TableOptions, pairs_of
 from hudictl.cli.profiles import lock_source, writers_settings_of
 from hudictl.errors import UsageError
+from hudictl.library.times import duration_ms
 
 
 def change_options(command: Command) -> Command:

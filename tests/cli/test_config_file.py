@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 import pytest
 
-from hudictl.cli.profiles import Profile, parse_profiles, resolved, secrets_of
+from hudictl.cli.profiles import resolved, secrets_of
 from hudictl.errors import UsageError
+from hudictl.library.profiles import Profile, parse_profiles
 from hudictl.secrets import looks_secret
 
 FILE = "/etc/lake/hudictl.toml"

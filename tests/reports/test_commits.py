@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.commit_metadata import CHECKPOINTS
 from hudictl.reports.commits import (
@@ -17,7 +18,6 @@ from hudictl.reports.commits import (
     commit_partitions,
     commit_rows,
 )
-from hudictl.reports.rows import RowFilter, chosen
 from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table

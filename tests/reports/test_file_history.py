@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import NotFound
 from hudictl.formats import avro, clean, savepoint
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMPACTION, SAVEPOINT, Instant, State
 from hudictl.formats.plans import decode_compaction_files
 from hudictl.reports.file_history import FileEvent, file_history, wanted_file
-from hudictl.reports.rows import RowFilter, chosen
 from hudictl.reports.timeline import TimelineFilter
 from hudictl.table.open import open_table
 from hudictl.table.table import Table

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import PARTITION_METAFILE, parse_data_file
 from hudictl.reports.partitions import PartitionRow, partition_rows
-from hudictl.reports.rows import RowFilter, chosen
 from hudictl.table.metadata.listing import listing_table, read_listing
 from hudictl.table.open import open_table
 from tests import support

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.clean import decode_metadata, decode_plan
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.plans import decode_compaction_files, decode_compaction_groups, decode_requested_replace
-from hudictl.reports.rows import RowFilter, chosen
 from hudictl.reports.service_files import ServiceFile, role_lines, service_files
 from hudictl.reports.services import SERVICES, service_instant, service_rows
 from hudictl.reports.timeline import TimelineFilter

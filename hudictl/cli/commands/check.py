@@ -10,7 +10,7 @@ import click
 from hudictl.cli.complete import findings
 from hudictl.cli.many_tables import many_tables_options, settings_of_table
 from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, idle_option
-from hudictl.cli.progress import shown
+from hudictl.cli.progress import Progress, shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
 from hudictl.cli.to_copy import to_copy
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hudictl.table.settings import Settings
     from hudictl.table.table import Table
 
-    Opened = tuple[Table, Settings]
+    Read = tuple[Table, Settings]
 
 PROMETHEUS = "prometheus"
 SEVERITIES = ("error", "warning", "info")
@@ -80,7 +80,7 @@ def check(
     With several tables: an unreadable table is the finding `not-checked`, the others are still checked, and the exit
     code is the highest one. With -o nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
-    from hudictl.reports.health.check import check_table
+    from hudictl.library.table import HudiTable
     from hudictl.reports.health.families import FindingSelection
 
     if textfile and common.output != PROMETHEUS:
@@ -88,13 +88,12 @@ def check(
     grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     with shown("check", common.progress) as progress:
         look = partial(
-            check_table,
+            HudiTable.check,
             idle_ms=idle_ms,
-            note=progress.note,
             selection=FindingSelection(frozenset(only), frozenset(skip)),
             footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(only),
         )
-        found = _check_all(tables, engine_options, settings, look)
+        found = _check_all(tables, engine_options, settings, look, progress)
     if common.output == NAGIOS:
         _print_status(found, grave)
     # The one error of one table is said once, on stderr.
@@ -108,30 +107,35 @@ def _check_all(
     engine_options: EngineOptions,
     settings: "Settings",
     look: "Callable[..., Found]",
+    progress: Progress,
 ) -> "list[Checked]":
-    from hudictl.reports.health.tables import checked
+    from hudictl.library.access import Access
+    from hudictl.library.checks import check_all
+    from hudictl.library.opened import Opened
+    from hudictl.library.table import HudiTable
 
     tables = {uri: (opened, entry.named) for entry in options for uri, opened in [_opened(entry, settings)]}
     engine = engine_options.open(*(opened[0] for opened, _ in tables.values() if not isinstance(opened, HudictlError)))
 
-    def looked(opened: "Opened | HudictlError", named: str) -> "Found":
+    def looked(opened: "Read | HudictlError", named: str) -> "Found":
         copied = to_copy(table=named)
         try:
             if isinstance(opened, HudictlError):
                 raise opened
-            table, settings = opened
-            return copied.all_of(look(table, engine, settings=settings))
+            core, settings = opened
+            table = HudiTable(Opened(core, Access(engine=lambda _core: engine, monitor=progress)))
+            return copied.all_of(look(table, settings=settings))
         except HudictlError as error:
             error.hint = copied.text(error.hint)
             raise
 
     try:
-        return [checked(uri, partial(looked, *opened)) for uri, opened in tables.items()]
+        return check_all((uri, partial(looked, *opened)) for uri, opened in tables.items())
     finally:
         engine.close()
 
 
-def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened | HudictlError]":
+def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Read | HudictlError]":
     """A table, and the settings of its writers, by its whole URI, which is the same whether it can be opened or not."""
     from hudictl.formats.layouts import SCRATCH
     from hudictl.storage.open import open_storage

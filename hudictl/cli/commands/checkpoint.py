@@ -20,11 +20,7 @@ def list_(common: TableOptions, given: ListOptions) -> None:
     After a restore to a commit, Hudi Streamer goes on from the checkpoint of this commit, or of the newest one before
     it that has one.
     """
-    from hudictl.reports.commits import CheckpointRow, checkpoint_rows
-
-    table = common.open()
-    rows = checkpoint_rows(table, given.instants(table))
+    table = common.table()
+    rows = table.checkpoints(**given.times)
     hidden = () if given.archived else ("timeline",)
-    show_list(
-        common, given, "checkpoint list", table, rows, CheckpointRow, "no checkpoints", by_time=True, hidden=hidden
-    )
+    show_list(common, given, "checkpoint list", table, rows, "no checkpoints", by_time=True, hidden=hidden)

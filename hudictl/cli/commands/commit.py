@@ -1,11 +1,17 @@
 """``hudictl commit``."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import PATH, TableOptions
 from hudictl.cli.tree import StrictGroup
+
+if TYPE_CHECKING:
+    from hudictl.library.rows import Rows
 
 
 @click.group(cls=StrictGroup)
@@ -20,12 +26,10 @@ def list_(common: TableOptions, given: ListOptions) -> None:
 
     In hudi-cli: `commits show`. For pending ones: `hudictl timeline show`.
     """
-    from hudictl.reports.commits import CommitRow, commit_rows
-
-    table = common.open()
-    rows = commit_rows(table, given.instants(table))
+    table = common.table()
+    rows = table.commits(**given.times)
     hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
-    show_list(common, given, "commit list", table, rows, CommitRow, "no commits", by_time=True, hidden=hidden)
+    show_list(common, given, "commit list", table, rows, "no commits", by_time=True, hidden=hidden)
 
 
 @commit.command()
@@ -37,14 +41,9 @@ def show(common: TableOptions, given: ListOptions, instant: str, by: str) -> Non
 
     In hudi-cli: `commit showpartitions`, `commit showfiles`. All its records: `hudictl timeline inspect`.
     """
-    from hudictl.reports.commits import CommitFile, CommitPartition, commit_files, commit_partitions
-
-    table = common.open()
-    nothing = "the commit wrote nothing"
-    if by == "file":
-        show_list(common, given, "commit show", table, commit_files(table, instant), CommitFile, nothing)
-    else:
-        show_list(common, given, "commit show", table, commit_partitions(table, instant), CommitPartition, nothing)
+    table = common.table()
+    rows: Rows[Any] = table.commit_files(instant) if by == "file" else table.commit_partitions(instant)
+    show_list(common, given, "commit show", table, rows, "the commit wrote nothing")
 
 
 @commit.command()
@@ -55,11 +54,6 @@ def diff(common: TableOptions, given: ListOptions, other: str) -> None:
 
     In hudi-cli: `commits compare`.
     """
-    from hudictl.reports.commits import CommitDifference, commit_differences
-    from hudictl.table.open import open_table
-
-    table = common.open()
-    copy = open_table(other, common.storage_options, common.timezone)
-    rows = commit_differences(table, copy, given.instants(table))
-    nothing = "both have the same commits"
-    show_list(common, given, "commit diff", table, rows, CommitDifference, nothing, by_time=True)
+    table, copy = common.table(), replace(common, uri=other).table()
+    rows = table.commit_differences(copy, **given.times)
+    show_list(common, given, "commit diff", table, rows, "both have the same commits", by_time=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import click
 
 from hudictl.cli.options import TableOptions, options_without_table
-from hudictl.cli.profiles import Profile, config_files, is_reference, leaves, place_of, read_profiles
+from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import HudictlError
+from hudictl.library.profiles import Profile, is_reference, leaves, place_of
 
 _PROVIDER = "hoodie.write.lock.provider"
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.options import (
     PATH,
@@ -88,12 +88,11 @@ def copy(
     paths = tuple(sorted({partition_named(path) for path in partitions}))
     options = CopyOptions(paths, name, checksum, not no_savepoint)
     engine = replace(engine_options, beside=target)
-    run_change(_change(target, as_of, options), common, change, engine, table=table)
+    run_change(_change(target, as_of, options), common, change, engine, core=table)
 
 
-def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyPlan, CopyResult]":
-    from hudictl.ops.copy.execute import execute_copy
-    from hudictl.ops.copy.planning import plan_copy
+def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":
+    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -126,13 +125,11 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[Co
         text = said(plan)
         return Question(f"{text[0].upper()}{text[1:]}?")
 
-    return Change(
+    return ChangeCommand(
         name="copy",
-        plan=lambda session: plan_copy(session, target, as_of, options),
-        nothing=lambda plan: f"the copy at {plan.to} is done: nothing to do" if plan.done else None,
+        change=changes.copy(target, as_of, options),
         show=show,
         question=question,
-        execute=lambda session, plan: execute_copy(session, plan, target),
         done=done,
     )
 

@@ -15,13 +15,14 @@ from hudictl.cli.options import (
     engine_options,
     table_option,
 )
-from hudictl.cli.profiles import Profile, config_files, read_profiles
+from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import lock_options
 from hudictl.errors import Findings, StorageFailed, UsageError
+from hudictl.library.profiles import Profile
 from hudictl.phrases import count_of
 
 if TYPE_CHECKING:

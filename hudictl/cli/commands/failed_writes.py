@@ -1,11 +1,12 @@
 """``hudictl failed-writes``."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import session
+from hudictl.cli.change import opened_table
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
@@ -58,33 +59,14 @@ def list_(common: TableOptions, given: ListOptions, idle_ms: int) -> None:
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
     eager clean-up of failed writes (Hudi's default for a single writer).
     """
-    from hudictl.state.services.stalled import find_stalled
-    from hudictl.state.timeline.unfinished import in_words
-    from hudictl.state.writers.failed_writes import PendingWrite, pending_writes
-    from hudictl.table.clock import clock_sentence, storage_now_ms, try_clock
-    from hudictl.table.timeline.active import load_timeline
-
-    table = common.open()
-    clock = try_clock(table.storage)
-    complete = to_copy().all_of
-    rows = given.ordered(complete(pending_writes(table, idle_ms, clock))[::-1])
+    table = common.table()
+    complete = to_copy()
+    rows = given.ordered(table.writers.failed_writes(idle_ms)).kept()
+    rows = replace(rows, make=partial(complete.all_of, list(rows)))
     reasons = [_in_words(row) for row in rows] if common.output == "text" and given.whole else []
-    services = [
-        f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
-        for entry in complete(find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms))
-    ]
-    notes = (*reasons, *services, clock_sentence(clock))
+    notes = (*reasons, *map(complete.text, rows.notes))
     show_list(
-        common,
-        given,
-        "failed-writes list",
-        table,
-        rows,
-        PendingWrite,
-        "no pending writes",
-        by_time=True,
-        hidden=_HIDDEN,
-        notes=notes,
+        common, given, "failed-writes list", table, rows, "no pending writes", by_time=True, hidden=_HIDDEN, notes=notes
     )
 
 
@@ -118,14 +100,13 @@ def clean(
     Suitable for cron: exit code 0 if there is nothing to do. A pending restore, or a pending rollback of a completed
     commit, is reported but not changed: exit code 3.
     """
-    from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
+    from hudictl.library.rollbacks import failed_writes_to_clean
+    from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.state.timeline.unfinished import in_words
-    from hudictl.table.clock import try_clock
 
-    with session(common, change) as opened:
-        table = opened.table
+    with opened_table(common, change) as table:
         options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
-        choice = to_copy().all_of(choose_failed(opened, policy, options, try_clock(table.storage)))
+        choice = to_copy().all_of(failed_writes_to_clean(table.opened, policy, options))
     left = [f"not rolled back: {_in_words(row)}" for row in (*choice.left, *choice.running)]
     for entry in choice.waiting:
         ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""

@@ -1,7 +1,5 @@
 """``hudictl file``."""
 
-from contextlib import closing
-
 import click
 
 from hudictl.cli.complete import partitions
@@ -38,16 +36,11 @@ def slices(
     In hudi-cli: `show fsview all`, and with --where newest=yes `show fsview latest`.
     """
     from hudictl.render.slices import compaction_lines
-    from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
-    from hudictl.table.timeline.active import load_timeline
 
-    table = common.open()
-    timeline = load_timeline(table)
-    with closing(engine_options.open(table)) as engine:
-        files = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
-    rows = slice_rows(table, files, timeline, as_of)
-    notes = tuple(compaction_lines(rows)) if common.output == "text" else ()
-    show_list(common, given, "file slices", table, rows, SliceRow, "no file slices", hidden=("logs",), notes=notes)
+    with common.table(engine_options) as table:
+        rows = table.slices(partition, as_of).kept()
+    notes = tuple(compaction_lines(list(rows))) if common.output == "text" else ()
+    show_list(common, given, "file slices", table, rows, "no file slices", hidden=("logs",), notes=notes)
 
 
 @file.command()
@@ -62,13 +55,10 @@ def history(common: TableOptions, given: ListOptions, file: str, partition: str 
 
     In hudi-cli: `diff file`.
     """
-    from hudictl.reports.file_history import FileEvent, file_history, wanted_file
-
-    table = common.open()
-    rows, notes = file_history(table, wanted_file(table, file, partition), given.instants(table))
+    table = common.table()
+    rows = table.files.history(file, partition, **given.times)
     hidden = () if given.archived else ("timeline",)
-    empty = "no instant names the file"
-    show_list(common, given, "file history", table, rows, FileEvent, empty, by_time=True, hidden=hidden, notes=notes)
+    show_list(common, given, "file history", table, rows, "no instant names the file", by_time=True, hidden=hidden)
 
 
 @file.command()
@@ -84,12 +74,9 @@ def explain(common: TableOptions, engine_options: EngineOptions, file: str, part
     """
     from hudictl.render.json import envelope
     from hudictl.render.text import print_facts
-    from hudictl.reports.file_explain import explain_file
-    from hudictl.reports.file_history import wanted_file
 
-    table = common.open()
-    with closing(engine_options.open(table)) as engine:
-        explained = to_copy().all_of(explain_file(table, engine, wanted_file(table, file, partition)))
+    with common.table(engine_options) as table:
+        explained = to_copy().all_of(table.files.explain(file, partition))
     if common.json:
         emit_parts(envelope("file explain", table.uri, result=explained))
         return

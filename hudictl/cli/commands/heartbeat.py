@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
@@ -34,15 +34,9 @@ def list_(common: TableOptions, given: ListOptions) -> None:
     clean-up of failed writes have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and
     compactions also have heartbeats.
     """
-    from hudictl.state.writers.heartbeats import HeartbeatRow, heartbeat_rows
-    from hudictl.table.beat_rule import ASSUMED_SENTENCE
-    from hudictl.table.clock import clock_sentence, try_clock
-
-    table = common.open()
-    clock = try_clock(table.storage)
-    rows = given.ordered(heartbeat_rows(table, clock)[::-1])
-    notes = (clock_sentence(clock), *((ASSUMED_SENTENCE,) if table.heartbeat_rule.assumed else ()))
-    show_list(common, given, "heartbeat list", table, rows, HeartbeatRow, "no heartbeats", by_time=True, notes=notes)
+    table = common.table()
+    rows = given.ordered(table.writers.heartbeats())
+    show_list(common, given, "heartbeat list", table, rows, "no heartbeats", by_time=True)
 
 
 @heartbeat.command()
@@ -54,8 +48,8 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     run_change(_delete_change(instant), common, change)
 
 
-def _delete_change(instant: str) -> "Change[HeartbeatDeletion, None]":
-    from hudictl.ops.clean_up.litter import delete_heartbeat, plan_heartbeat_deletion
+def _delete_change(instant: str) -> "ChangeCommand[HeartbeatDeletion, None]":
+    from hudictl.library import changes
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
     from hudictl.state.writers.heartbeats import EXPIRED
@@ -71,16 +65,14 @@ def _delete_change(instant: str) -> "Change[HeartbeatDeletion, None]":
     def show(out: "Console", plan: "HeartbeatDeletion") -> None:
         print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
 
-    return Change(
+    return ChangeCommand(
         name="heartbeat delete",
-        plan=lambda session: plan_heartbeat_deletion(session, instant),
-        nothing=lambda plan: None if plan.heartbeat else f"there is no heartbeat of {instant}: nothing to do",
+        change=changes.heartbeat_deletion(instant),
         nothing_json=lambda _plan: None,
         nothing_noted=True,
         show=show,
         planned_json=lambda plan: {**plain(plan.heartbeat), "lock": plan.lock},
         question=lambda plan: Question(f"Delete {said(plan)}?"),
-        execute=delete_heartbeat,
         done=lambda plan, _result: f"deleted {said(plan)}",
         done_json=lambda plan, _result: plan.heartbeat,
     )

@@ -17,11 +17,9 @@ from hudictl.formats.layouts import OPERATIONS
 @list_options()
 def history(common: TableOptions, given: ListOptions) -> None:
     """List the operations of hudictl on the table, newest first: user, time and result."""
-    from hudictl.reports.history import HistoryRow, history_rows
-
-    table = common.open()
-    rows = given.ordered(history_rows(table)[::-1])
-    show_list(common, given, "history", table, rows, HistoryRow, "hudictl has changed nothing here", by_time=True)
+    table = common.table()
+    rows = given.ordered(table.history())
+    show_list(common, given, "history", table, rows, "hudictl has changed nothing here", by_time=True)
 
 
 @history.command()
@@ -30,10 +28,9 @@ def history(common: TableOptions, given: ListOptions) -> None:
 def show(common: TableOptions, instant: str) -> None:
     """Show one operation: its plan, and every attempt."""
     from hudictl.render.json import envelope
-    from hudictl.reports.history import find_operation
 
-    table = common.open()
-    operation = find_operation(table, instant)
+    table = common.table()
+    operation = table.operation(instant)
     if common.json:
         emit_parts(envelope("history show", table.uri, result=operation))
         return

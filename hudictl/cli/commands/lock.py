@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.options import ChangeOptions, TableOptions, duration_ms, table_options
+from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, lock_options
 from hudictl.errors import UsageError
+from hudictl.library.times import duration_ms
 from hudictl.phrases import span
 
 if TYPE_CHECKING:
@@ -35,12 +36,9 @@ def show(common: TableOptions) -> None:
     The table does not store its writers' lock settings: pass them with --hoodie-conf or --props.
     """
     from hudictl.render.json import envelope
-    from hudictl.reports.locks import describe_locks
-    from hudictl.table.locks.config import NOTHING_SAID, ignored_settings
 
-    table = common.open()
-    described = describe_locks(table, common.locking or NOTHING_SAID)
-    ignored = ignored_settings(table)
+    table = common.table()
+    described, ignored = table.writers.locks(), table.writers.ignored_lock_settings()
     notes = [f"ignored, because they are the table's and not the operator's: {', '.join(ignored)}"] if ignored else []
     if common.json:
         emit_parts(envelope("lock show", table.uri, notes=notes, result=described))
@@ -79,8 +77,8 @@ def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) 
     run_change(_break_change(dead_after), common, change)
 
 
-def _break_change(dead_after: int | None) -> "Change[LockBreak, None]":
-    from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
+def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":
+    from hudictl.library import changes
     from hudictl.render.text import print_lines
     from hudictl.table.locks.config import ItemLock
 
@@ -100,17 +98,14 @@ def _break_change(dead_after: int | None) -> "Change[LockBreak, None]":
         assert plan.lock is not None
         return Question(f"Free {said(plan)}?", plan.lock.owner or plan.lock.path)
 
-    return Change(
+    return ChangeCommand(
         name="lock break",
-        plan=lambda session: plan_lock_break(session, dead_after),
-        nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
+        change=changes.lock_break(dead_after),
         nothing_json=lambda _plan: None,
         nothing_noted=True,
         show=show,
         planned_json=lambda plan: plan.lock,
         question=question,
-        execute=break_lock,
         done=lambda plan, _result: f"freed {said(plan)}",
         done_json=lambda plan, _result: plan.lock,
-        needs_engine=False,
     )

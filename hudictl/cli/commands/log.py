@@ -1,7 +1,6 @@
 """``hudictl log``."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -61,25 +60,21 @@ def inspect(
     PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest Hudi table
     above it in the folder tree; this can be a metadata table. Log files of the archived timeline can also be inspected.
     """
-    from hudictl.reports.logs.blocks import LogSelection, inspect_logs, select_logs
-    from hudictl.table.logs.paths import find_logs
+    from hudictl.library.logs import logs_at, logs_of
+    from hudictl.reports.logs.blocks import LogSelection
 
     wanted = LogSelection(partition, file_id, instant)
-    notes: list[str] = []
     if paths:
         _refuse_table(wanted != LogSelection())
-        logs, notes = find_logs(paths, common.storage_options, common.timezone)
-        tables = {entry.table.uri if entry.table else None for entry in logs}
-        uri = tables.pop() if len(tables) == 1 else None
+        logs = logs_at(paths, common.storage_options, common.timezone)
+        uri = logs.table
     else:
         if wanted == LogSelection() or not common.uri:
             raise UsageError("no log is given", hint="use PATHs, or --table with --partition, --file-id or --instant")
-        table = common.open()
-        uri = table.uri
-        with closing(engine_options.open(table)) as engine:
-            logs = select_logs(table, wanted, engine)
-    rows = inspect_logs(logs, notes)
-    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, logs))
+        with common.table(engine_options) as table:
+            uri, logs = table.uri, logs_of(table.opened, wanted)
+    rows = logs.blocks()
+    show_stream(common, "log inspect", uri, rows, rows.notes, lambda out, found: _print_blocks(out, found, logs.files))
 
 
 def _refuse_table(selecting: bool) -> None:

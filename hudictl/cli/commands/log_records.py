@@ -50,9 +50,7 @@ def records(
     group, merged as a query reads it; PATH can then also be a base file, and a folder is a whole partition. A delete
     block has deleted keys instead of records: each key is one row.
     """
-    from hudictl.reports.logs.merged import merged_rows, slices_of
-    from hudictl.reports.logs.records import Wanted, record_rows
-    from hudictl.table.logs.paths import find_logs, folders_among
+    from hudictl.library.logs import logs_at
 
     if as_of is not None and not merged:
         raise UsageError(
@@ -60,21 +58,13 @@ def records(
         )
     if limit is None and common.output == "text":
         limit = _FEW
-    wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))
-    folders, files = folders_among(paths, common.storage_options, common.timezone) if merged else ([], list(paths))
-    logs, notes = find_logs(files, common.storage_options, common.timezone)
-    tables = {log.table.uri if log.table else None for log in (*logs, *folders)}
+    chosen = tuple(name.strip() for name in (columns or "").split(",") if name.strip())
+    logs = logs_at(paths, common.storage_options, common.timezone, partitions=merged)
     damaged: list[Unreadable | Unsupported] = []
-    rows: Iterator[RecordRow]
-    if merged:
-        notes = []  # what they say of paths stands in errors here
-        slices = slices_of(logs, folders, as_of, notes)
-        rows = (row for found in slices for row in merged_rows(found, wanted, notes))
-    else:
-        rows = record_rows(logs, wanted, notes, damaged)
-    uri = tables.pop() if len(tables) == 1 else None
-    print_rows = partial(_print_merged if merged else _print_blocks, bool(wanted.columns))
-    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, print_rows, data=True)
+    rows = logs.merged(keys, chosen, as_of) if merged else logs.records(keys, chosen, damaged)
+    print_rows = partial(_print_merged if merged else _print_blocks, bool(chosen))
+    notes: list[str] = rows.notes
+    show_stream(common, "log records", logs.table, _first(rows, limit, notes), notes, print_rows, data=True)
     if damaged:
         raise damaged[0]
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hudictl.engine.base import Engine
+    from hudictl.library.logs import LogFiles
     from hudictl.render.text import Console
     from hudictl.reports.logs.against_timeline import DefectRow
     from hudictl.reports.logs.verify import Verified
-    from hudictl.table.logs.reader import LogFile
 
 _FEW_BYTES = 32 * 1024 * 1024
 
@@ -38,27 +38,26 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     Exit code 3 if a row is an error, else 0. Two things are only warnings: the incomplete end of a running write, and
     content that hudictl cannot decode although Hudi can.
     """
-    from hudictl.reports.logs.verify import logs_of_table, verify_logs
-    from hudictl.table.logs.paths import find_logs
+    from hudictl.library.logs import logs_at, logs_of
 
-    notes: list[str] = []
     if paths:
         if click.get_current_context().get_parameter_source("uri") is ParameterSource.COMMANDLINE:
             raise UsageError("PATHs cannot be used with --table")
-        logs, notes = find_logs(paths, common.storage_options, common.timezone)
-        uri, engine = _one_table(logs), _engine_for(logs, engine_options)
+        logs = logs_at(paths, common.storage_options, common.timezone)
+        uri, engine = logs.table, _engine_for(logs, engine_options)
     else:
         if not common.uri:
             raise UsageError("no log is given", hint="use PATHs, or --table for all logs of a table")
-        table = common.open()
-        uri, engine = table.uri, engine_options.open(table)
+        table = common.table(engine_options)
+        uri, engine = table.uri, table.opened.engine
     try:
         if not paths:
-            logs = logs_of_table(table, engine, notes)
+            logs = logs_of(table.opened)
         with shown("verify logs", common.progress) as progress:
-            found = verify_logs(logs, engine, notes, progress.counter(len(logs)))
+            found = logs.verify(engine, progress.counter(len(logs.files)))
     finally:
         engine.close()
+    notes = logs.notes
     notes.append(_summary(found))
     show_stream(common, "log verify", uri, found.rows, notes, _print)
     if found.errors:
@@ -71,18 +70,13 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
         )
 
 
-def _engine_for(logs: "list[LogFile]", options: EngineOptions) -> "Engine":
+def _engine_for(logs: "LogFiles", options: EngineOptions) -> "Engine":
     from hudictl.engine.local import LocalEngine
 
     # Read before Spark has started.
-    if sum(log.size for log in logs) <= _FEW_BYTES:
+    if logs.bytes <= _FEW_BYTES:
         return LocalEngine()
-    return options.open_at((logs[0].storage, logs[0].path))
-
-
-def _one_table(logs: "list[LogFile]") -> str | None:
-    tables = {log.table.uri if log.table else None for log in logs}
-    return tables.pop() if len(tables) == 1 else None
+    return options.open_at((logs.files[0].storage, logs.files[0].path))
 
 
 def _summary(found: "Verified") -> str:

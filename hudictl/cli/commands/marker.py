@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
@@ -28,18 +28,11 @@ def marker() -> None:
 @list_options()
 def list_(common: TableOptions, given: ListOptions, instant: str | None) -> None:
     """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
-    from hudictl.reports.markers import MarkerRow, marker_rows
-    from hudictl.state.writers.markers import MarkerFolderRow, marker_folder_rows
-    from hudictl.table.writers.markers import marker_folders, read_markers
-
-    table = common.open()
+    table = common.table()
     if instant is None:
-        show_list(common, given, "marker list", table, marker_folder_rows(table), MarkerFolderRow, "no markers")
-        return
-    folder = read_markers(table, instant) if instant in marker_folders(table) else None
-    found = marker_rows(table, folder) if folder else []
-    notes = (f"the list may be incomplete: {folder.partial}",) if folder and folder.partial else ()
-    show_list(common, given, "marker list", table, found, MarkerRow, f"no markers of {instant}", notes=notes)
+        show_list(common, given, "marker list", table, table.writers.markers(), "no markers")
+    else:
+        show_list(common, given, "marker list", table, table.writers.markers_of(instant), f"no markers of {instant}")
 
 
 @marker.command()
@@ -54,8 +47,8 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     run_change(_delete_change(instant), common, change)
 
 
-def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
-    from hudictl.ops.clean_up.litter import delete_markers, plan_marker_deletion
+def _delete_change(instant: str) -> "ChangeCommand[MarkerDeletion, None]":
+    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -68,16 +61,14 @@ def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
     def show(out: "Console", plan: "MarkerDeletion") -> None:
         print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
 
-    return Change(
+    return ChangeCommand(
         name="marker delete",
-        plan=lambda session: plan_marker_deletion(session, instant),
-        nothing=lambda plan: None if plan.folder else f"there are no markers of {instant}: nothing to do",
+        change=changes.marker_deletion(instant),
         nothing_json=lambda _plan: None,
         nothing_noted=True,
         show=show,
         planned_json=lambda plan: {**plain(plan.folder), "lock": plan.lock},
         question=lambda plan: Question(f"Delete {said(plan)}?"),
-        execute=delete_markers,
         done=lambda plan, _result: f"deleted {said(plan)}",
         done_json=lambda plan, _result: plan.folder,
     )

@@ -1,12 +1,10 @@
 """``hudictl metadata``."""
 
-from contextlib import closing
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import indexes, partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
@@ -25,10 +23,9 @@ from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from hudictl.library.rows import Rows
+    from hudictl.library.table import HudiTable
     from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult
-    from hudictl.table.table import Table
 
 _STALE_LISTING = (
     "readers with hoodie.metadata.enable=false do not use it; `hudictl metadata drop` deletes it, and the next writer "
@@ -55,18 +52,12 @@ def files(common: TableOptions, given: ListOptions, partition: str | None) -> No
 
     In hudi-cli: `metadata list-partitions`, `metadata list-files`.
     """
-    from hudictl.reports.metadata_files import ListedFile, ListedPartition, listed_files, listed_partitions
-    from hudictl.table.metadata.listing import listing_table, read_listing
-
-    table = common.open()
-    used = listing_table(table)
-    empty, notes = ("no partitions", []) if used else _unused(common, table)
-    listing = read_listing(used, notes) if used else {}
-    list_them = partial(show_list, common, given, "metadata files", table, notes=notes)
-    if partition is None or not used:
-        list_them(listed_partitions(listing), ListedPartition, empty)
+    table = common.table()
+    if partition is None:
+        _list(common, given, "metadata files", table, table.metadata.listed_partitions(), "no partitions")
     else:
-        list_them(listed_files(listing, partition), ListedFile, "no files", hidden=("partition",))
+        rows = table.metadata.listed_files(partition)
+        _list(common, given, "metadata files", table, rows, "no files", hidden=("partition",))
 
 
 @metadata.command("partitions")
@@ -81,12 +72,25 @@ def partitions_(common: TableOptions, given: ListOptions) -> None:
 
     In hudi-cli: `metadata stats`.
     """
-    from hudictl.reports.metadata_stats import PartitionStats, partition_stats
+    table = common.table()
+    _list(common, given, "metadata partitions", table, table.metadata.partitions(), "no partitions")
 
-    table = common.open()
-    rows = partition_stats(table)
-    empty, notes = _unused(common, table) if rows is None else ("no partitions", [])
-    show_list(common, given, "metadata partitions", table, rows or (), PartitionStats, empty, notes=notes)
+
+def _list(
+    common: TableOptions,
+    given: ListOptions,
+    command: str,
+    table: "HudiTable",
+    rows: "Rows[Any]",
+    empty: str,
+    hidden: tuple[str, ...] = (),
+) -> None:
+    """For eyes, why there are no rows stands in their place."""
+    rows = rows.kept()
+    unused = table.metadata.unused() if common.output == "text" and not list(rows) else None
+    notes = [note for note in rows.notes if note != unused]
+    empty = unused or empty
+    show_list(common, given, command, table, rows, empty, hidden=hidden, notes=notes)
 
 
 metadata.add_command(hidden(partitions_), "stats")
@@ -100,11 +104,8 @@ def columns(common: TableOptions, given: ListOptions, file: str) -> None:
 
     Fields within records are left out. As the procedure `show_metadata_table_column_stats`.
     """
-    from hudictl.reports.metadata_lookup import ColumnStatsRow, column_rows
-
-    table, notes = common.open(), list[str]()
-    rows = column_rows(table, file, notes)
-    show_list(common, given, "metadata columns", table, rows, ColumnStatsRow, "no columns", notes=notes)
+    table = common.table()
+    show_list(common, given, "metadata columns", table, table.metadata.columns(file), "no columns")
 
 
 @metadata.command()
@@ -115,11 +116,8 @@ def lookup(common: TableOptions, given: ListOptions, keys: tuple[str, ...]) -> N
 
     KEY is as in the column _hoodie_record_key. Only the file groups of the index are read that can have the keys.
     """
-    from hudictl.reports.metadata_lookup import LookupRow, lookup_rows
-
-    table, notes = common.open(), list[str]()
-    rows = lookup_rows(table, keys, notes)
-    show_list(common, given, "metadata lookup", table, rows, LookupRow, "no keys", notes=notes)
+    table = common.table()
+    show_list(common, given, "metadata lookup", table, table.metadata.lookup(keys), "no keys")
 
 
 @metadata.command()
@@ -149,37 +147,28 @@ def verify(
     """
     if sample is not None and not indexes:
         raise UsageError("--sample goes with --indexes")
-    from hudictl.reports.indexes.verify import verify_indexes
-    from hudictl.reports.indexes.view import IndexDifference
-    from hudictl.reports.metadata_table import Difference, verify_listing
-    from hudictl.table.metadata.listing import listing_table
-
-    table, notes = common.open(), list[str]()
-    used = listing_table(table)
-    rows: Sequence[Difference | IndexDifference] = ()
-    empty = "the metadata table agrees with storage"
-    if used is None:
-        empty, notes = _unused(common, table)
-    elif indexes and not table.indexes:
-        empty = "the metadata table has no indexes"
-    else:
-        label = "read the metadata table" if indexes else "list files"
-        with shown(label, common.progress) as progress, closing(engine_options.open(table)) as engine:
-            if indexes:
-                found = verify_indexes(table, used, engine, notes, sample=sample, step=progress.counted)
-                rows, compared = found.rows, ", ".join(found.compared)
-                empty = f"no differences: {compared}" if compared else "no index was compared"
-            else:
-                rows = verify_listing(table, engine, notes, progress.note)
-    kind = IndexDifference if indexes else Difference
-    show_list(common, given, "metadata verify", table, rows, kind, empty, notes=notes)
-    if rows:
+    label = "read the metadata table" if indexes else "list files"
+    with shown(label, common.progress) as progress, common.table(engine_options, monitor=progress) as table:
+        rows: Rows[Any]
+        agrees = "the metadata table agrees with storage"
+        if not indexes:
+            rows = table.metadata.verify().kept()
+        else:
+            rows, compared = table.metadata.verify_indexes(sample)
+            agrees = f"no differences: {', '.join(compared)}" if compared else "no index was compared"
+            agrees = agrees if table.core.indexes else "the metadata table has no indexes"
+    _list(common, given, "metadata verify", table, rows, agrees)
+    different: list[Any] = list(rows)
+    if different:
         from hudictl.phrases import command_of, count_of
 
         between, hint = "the metadata table and storage", _STALE_LISTING
-        if isinstance(rows[0], IndexDifference):
-            between, hint = "the indexes and the data", _STALE_INDEX.format(command_of("metadata drop", rows[0].index))
-        raise Findings(f"{count_of(len(rows), 'difference')} between {between}", hint=hint, differences=len(rows))
+        if indexes:
+            between = "the indexes and the data"
+            hint = _STALE_INDEX.format(command_of("metadata drop", different[0].index))
+        raise Findings(
+            f"{count_of(len(different), 'difference')} between {between}", hint=hint, differences=len(different)
+        )
 
 
 @metadata.command()
@@ -214,41 +203,23 @@ def drop(
     run_change(drop_change("metadata drop", options), common, change, engine_options)
 
 
-def drop_change(name: str, options: "DropOptions") -> "Change[DropPlan, DropResult]":
+def drop_change(name: str, options: "DropOptions") -> "ChangeCommand[DropPlan, DropResult]":
     """The metadata table, or the indexes, to drop."""
-    from hudictl.ops.metadata.drop import drop_metadata, plan_metadata_drop
+    from hudictl.library import changes
     from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import dropped_text, print_drop_plan
     from hudictl.render.words import size
-
-    def nothing(plan: "DropPlan") -> str | None:
-        if not plan.nothing_to_do:
-            return None
-        if not options.partitions:
-            return "there is no metadata table: nothing to do"
-        kept = f" (it has {', '.join(plan.partitions_kept)})" if plan.partitions_kept else ""
-        return f"the metadata table has no {', '.join(plan.partitions_absent)}{kept}: nothing to do"
 
     def said(plan: "DropPlan") -> str:
         counted = f" ({count_of(plan.files_to_delete, 'file')}, {size(plan.bytes_to_delete)})"
         return dropped_text(plan) + (counted if plan.whole or plan.partitions else "")
 
-    return Change(
+    return ChangeCommand(
         name=name,
-        plan=lambda session: plan_metadata_drop(session, options),
-        nothing=nothing,
+        change=changes.metadata_drop(options),
         nothing_noted=True,
         show=print_drop_plan,
         shown_first=True,
         question=lambda plan: Question(f"Drop {said(plan)}?"),
-        execute=drop_metadata,
         done=lambda plan, result: f"dropped {said(plan)}{undo_text(result.undo)}",
     )
-
-
-def _unused(common: TableOptions, table: "Table") -> tuple[str, list[str]]:
-    """What to say for eyes, and the notes for scripts."""
-    said = "no metadata table is in use: readers list folders"
-    if "files" in table.metadata_partitions:
-        said = "hoodie.properties names a metadata table, but it does not exist: readers list folders"
-    return said, [] if common.output == "text" else [said]

@@ -1,12 +1,11 @@
 """``hudictl orphans``."""
 
-from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
@@ -40,13 +39,12 @@ def list_(common: TableOptions, engine_options: EngineOptions, given: ListOption
 
     Files of pending writes are not orphans: see `hudictl failed-writes list`.
     """
-    from hudictl.state.facts import read_facts, read_signs
-    from hudictl.state.orphans.find import OrphanRow, find_orphans
-
-    table = common.open()
-    with shown("list files", common.progress) as progress, closing(engine_options.open(table)) as engine:
-        found = find_orphans(read_facts(table, engine, read_signs(table), progress.note), engine)
-    show_list(common, given, "orphans list", table, [entry.row for entry in found], OrphanRow, "no orphans")
+    with (
+        shown("list files", common.progress) as progress,
+        common.table(engine_options, monitor=progress) as table,
+    ):
+        rows = table.files.orphans().kept()
+    show_list(common, given, "orphans list", table, rows, "no orphans")
 
 
 @orphans.command()
@@ -83,9 +81,9 @@ def delete(
     run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
-def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
+def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
-    from hudictl.ops.clean_up.orphans import delete_orphans, plan_orphan_deletion
+    from hudictl.library import changes
     from hudictl.phrases import count_of, gone, undo_text
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
@@ -108,13 +106,12 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         became = f"; metadata table: {result.metadata_table}" if changed else ""
         return f"deleted {counted}{said(plan)}{left(plan)}{became}{undo_text(result.undo)}"
 
-    return Change(
+    return ChangeCommand(
         name=name,
-        plan=lambda session: plan_orphan_deletion(session, options),
+        change=changes.orphan_deletion(options),
         nothing=lambda plan: f"no orphans to delete: nothing to do{left(plan)}" if plan.nothing_to_do else None,
         show=print_orphan_plan,
         shown_first=True,
         question=lambda plan: Question(f"Delete {said(plan)}? {gone(kept=options.keep_files)}"),
-        execute=delete_orphans,
         done=done,
     )

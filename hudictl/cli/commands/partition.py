@@ -1,7 +1,5 @@
 """``hudictl partition``."""
 
-from contextlib import closing
-
 import click
 
 from hudictl.cli.lists import ListOptions, list_options, show_list
@@ -23,9 +21,5 @@ def list_(common: TableOptions, given: ListOptions, engine_options: EngineOption
     State: used, dropped (each file group is replaced), empty (no data files), or missing (listed in the metadata table,
     but not on storage). In hudi-cli: `metadata list-partitions`.
     """
-    from hudictl.reports.partitions import PartitionRow, partition_rows
-
-    table = common.open()
-    with closing(engine_options.open(table)) as engine:
-        rows = partition_rows(table, engine)
-    show_list(common, given, "partition list", table, rows, PartitionRow, "no partitions")
+    with common.table(engine_options) as table:
+        show_list(common, given, "partition list", table, table.partitions(), "no partitions")

@@ -1,7 +1,5 @@
 """``hudictl record``."""
 
-from contextlib import closing
-
 import click
 
 from hudictl.cli.complete import partitions
@@ -35,14 +33,9 @@ def find(
     Else all are, but for base files whose range of keys or bloom filter excludes the key. The same key in several file
     groups is a row each.
     """
-    from hudictl.reports.record_versions import FoundRecord, found_rows
-
-    table = common.open()
-    notes: list[str] = []
-    with closing(engine_options.open(table)) as engine:
-        rows = found_rows(table, key, partition, as_of, engine, notes)
-    hidden, empty = ("key", "file_id"), "no record has this key"
-    show_list(common, given, "record find", table, rows, FoundRecord, empty, hidden=hidden, notes=notes)
+    with common.table(engine_options) as table:
+        rows = table.records.find(key, partition, as_of)
+        show_list(common, given, "record find", table, rows, "no record has this key", hidden=("key", "file_id"))
 
 
 @record.command()
@@ -58,11 +51,8 @@ def history(
     All file slices are looked at: older ones, and those of pending and rolled back writes, too. A version that several
     files have is shown once, with the newest of these.
     """
-    from hudictl.reports.record_versions import RecordVersion, version_rows
-
-    table = common.open()
-    notes: list[str] = []
-    with closing(engine_options.open(table)) as engine:
-        rows = given.ordered(version_rows(table, key, partition, given.instants(table), engine, notes))
-    name, empty = "record history", "no file has this key"
-    show_list(common, given, name, table, rows, RecordVersion, empty, by_time=True, hidden=("file_id",), notes=notes)
+    with common.table(engine_options) as table:
+        rows = given.ordered(table.records.history(key, partition, **given.times))
+        show_list(
+            common, given, "record history", table, rows, "no file has this key", by_time=True, hidden=("file_id",)
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change, table_line, told_after
+from hudictl.cli.change import ChangeCommand, Question, run_change, table_line, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
     from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
-    from hudictl.ops.session import Session
     from hudictl.render.text import Console
 
 
@@ -167,42 +166,29 @@ def _show_partitions_back(
     common: TableOptions, change: ChangeOptions, target: str, partitions: tuple[str, ...]
 ) -> None:
     """Raises Refused: without --plan."""
-    from hudictl.reports.partition_back import partitions_back
-
     if not change.plan:
         raise Refused(
             "a restore is of the whole table: hudictl writes no commit of data",
             hint="with --plan, it prints the steps that bring single partitions back",
         )
-    table = common.open()
-    found = partitions_back(table, target, partitions)
+    table = common.table()
+    found = table.partitions_back(target, partitions)
     lines = ["1. Copy the partitions as they were:", "", f"   {found.copy}", "", "2. In Spark SQL, with Hudi:", ""]
     lines += [f"   {statement};" for statement in found.statements]
-    show_result(common, "restore", table.uri, found, [table_line(table), *lines], PLANNED, ChangeOutcome.PLANNED)
+    show_result(common, "restore", table.uri, found, [table_line(table.core), *lines], PLANNED, ChangeOutcome.PLANNED)
 
 
-def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change[RestorePlan, RestoreResult]":
+def restore_change(name: str, target: str, options: "RestoreOptions") -> "ChangeCommand[RestorePlan, RestoreResult]":
     """A restore to a target, or the rest of one that is pending."""
-    from hudictl.ops.restore.execute import execute_restore
-    from hudictl.ops.restore.planning import plan_restore
-    from hudictl.ops.restore.verify import nothing_still_wrong
+    from hudictl.library import changes
     from hudictl.render.plans import print_restore_plan
 
-    def plan(session: "Session") -> "RestorePlan":
-        made = plan_restore(session, target, options)
-        if made.nothing_to_do:
-            # What the last verification found is found again: the same command must not say less.
-            nothing_still_wrong(session.table, target, options.require_index)
-        return made
-
-    return Change(
+    return ChangeCommand(
         name=name,
-        plan=plan,
-        nothing=lambda plan: f"the table is already at {target}: nothing to do" if plan.nothing_to_do else None,
+        change=changes.restore(target, options),
         show=print_restore_plan,
         shown_first=True,
         question=_question,
-        execute=execute_restore,
         done=_restored,
         then=lambda _plan, result: told_after(result),
         instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
@@ -227,9 +213,9 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
     )
 
 
-def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
+def withdrawal_change(idle_ms: int) -> "ChangeCommand[Withdrawal, Withdrawn]":
     """The withdrawal of a pending restore."""
-    from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+    from hudictl.library import changes
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 
@@ -245,23 +231,21 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
         }
         return said.get(result.metadata_table, "")
 
-    return Change(
+    return ChangeCommand(
         name="resume",
-        plan=lambda session: plan_withdrawal(session, idle_ms),
-        nothing=lambda _plan: None,
+        change=changes.withdrawal(idle_ms),
         show=lambda out, plan: print_lines(out, [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
         question=lambda plan: Question(f"Withdraw {said(plan)}?"),
-        execute=lambda session, plan: withdraw_restore(session, plan, idle_ms),
         done=lambda plan, result: f"withdrew {said(plan)}{back(result)}",
     )
 
 
 def leftovers_change(
     name: str, idle_ms: int, said: str, shown: "RestorePlan | None" = None
-) -> "Change[Leftovers, Leftovers]":
+) -> "ChangeCommand[Leftovers, Leftovers]":
     """Where nothing is to be restored: what restores that have ended have left. ``said`` says so, and ``shown`` is the
     plan of nothing that JSON has then."""
-    from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+    from hudictl.library import changes
     from hudictl.render.text import print_lines
 
     def nothing(plan: "Leftovers") -> str | None:
@@ -274,14 +258,13 @@ def leftovers_change(
     def show(out: "Console", plan: "Leftovers") -> None:
         print_lines(out, [f"{said}; would remove {_leftovers(plan)}"])
 
-    return Change(
+    return ChangeCommand(
         name=name,
-        plan=lambda session: plan_leftovers(session, idle_ms),
+        change=changes.leftovers(idle_ms),
         nothing=nothing,
         nothing_json=lambda _plan: shown,
         show=show,
         question=lambda plan: Question(f"Remove {_leftovers(plan)}?"),
-        execute=lambda session, plan: remove_leftovers(session, plan, idle_ms),
         done=lambda plan, _result: f"{said}; removed {_leftovers(plan)}",
     )
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import change_in, execute, run_change, session, table_line
+from hudictl.cli.change import change_in, opened_table, run_change, table_line, working
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
@@ -17,9 +17,8 @@ from hudictl.cli.writers_options import change_options
 from hudictl.errors import Incomplete, Refused, UsageError
 
 if TYPE_CHECKING:
-    from hudictl.ops.session import Session
-    from hudictl.state.facts import Signs
-    from hudictl.state.pending import PendingRestore, RollbacksToEnd
+    from hudictl.library.pending import Pending
+    from hudictl.library.table import HudiTable
 
 
 @click.command(cls=StrictCommand)
@@ -55,10 +54,9 @@ def resume(
     because the rows of the commit would be lost. You choose: --discard-rollbacks keeps the commit; `hudictl rollback
     INSTANT` rolls it back.
     """
-    from hudictl.ops.restore.leftovers import plan_leftovers
-    from hudictl.state.facts import read_signs
-    from hudictl.state.pending import rollbacks_to_end
-    from hudictl.state.timeline.unfinished import in_words, rollback_unfinished
+    from hudictl.library import changes
+    from hudictl.library.pending import pending_of
+    from hudictl.state.timeline.unfinished import in_words
 
     idle_ms = how.pace.idle_ms
     if withdraw:
@@ -66,24 +64,23 @@ def resume(
             raise UsageError("--withdraw cannot be used with --accept-loss or --with-later-writes")
         run_change(withdrawal_change(idle_ms), common, change, engine_options)
         return
-    with session(common, change) as opened:
-        signs = read_signs(opened.table)
-        if not signs.planned_restores:
-            pending = rollbacks_to_end(opened.table, signs.live_rollbacks, discard=how.discard_rollbacks)
+    with opened_table(common, change) as table:
+        pending = pending_of(table.opened, discard=how.discard_rollbacks)
+        if not pending.restores:
             waiting = bool(pending.finish or pending.unwanted)
             # First: a restore without plan is in the way of every rollback.
-            if not waiting or not plan_leftovers(opened, idle_ms).nothing:
-                _remove_leftovers(opened, common, change, idle_ms, waiting=waiting)
+            left = changes.leftovers(idle_ms).of(table.opened).plan
+            if not waiting or left().nothing is None:
+                _remove_leftovers(table, common, change, idle_ms, waiting=waiting)
                 return
 
-    if signs.planned_restores:
-        target = _target(signs.planned_restores)
+    if pending.restores:
         options = how.options(accept_loss=accept_loss, with_later_writes=with_later_writes)
-        run_change(restore_change("resume", target, options), common, change, engine_options)
+        run_change(restore_change("resume", pending.target(), options), common, change, engine_options)
         return
     notes: list[str] = []
     if pending.unwanted and how.discard_rollbacks:
-        notes = _discard(common, engine_options, change, signs, pending, idle_ms)
+        notes = _discard(common, engine_options, change, pending, idle_ms)
         if change.plan and not pending.finish:
             change.end_plan()
         pending = replace(pending, unwanted=())
@@ -92,7 +89,7 @@ def resume(
         targets = [(time, rollbacks) for time in pending.finish]
         run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
     if pending.unwanted and not (pending.finish and change.plan):
-        entry = to_copy().all_of(rollback_unfinished(opened.table, signs, pending.unwanted[0], idle_ms))
+        entry = to_copy().all_of(pending.said(table.opened, idle_ms)[0])
         raise (Incomplete if pending.finish else Refused)(
             f"{entry.instant}: {entry.told}",
             hint=in_words(entry.remedy),
@@ -102,49 +99,40 @@ def resume(
 
 
 def _remove_leftovers(
-    opened: "Session", common: TableOptions, change: ChangeOptions, idle_ms: int, *, waiting: bool
+    table: "HudiTable", common: TableOptions, change: ChangeOptions, idle_ms: int, *, waiting: bool
 ) -> None:
     """Raises Incomplete: rollbacks are waiting, too."""
     said = "rollbacks are pending" if waiting else "nothing is pending"
-    change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
+    change_in(table, leftovers_change("resume", idle_ms, said), common, change)
     if waiting and not change.plan:
         raise Incomplete("rollbacks are still pending", hint="run `hudictl resume` again: it finishes them")
-
-
-def _target(restores: "tuple[PendingRestore, ...]") -> str:
-    """The newest target of the pending restores. Raises Refused: one names none."""
-    targets = [entry.plan.target for entry in restores if entry.plan.target is not None]
-    if len(targets) < len(restores):
-        times = ", ".join(entry.instant.time for entry in restores if entry.plan.target is None)
-        raise Refused(f"the plan of the pending restore {times} has no target", hint="only Hudi can finish it")
-    return max(targets)
 
 
 def _discard(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    signs: "Signs",
-    pending: "RollbacksToEnd",
+    pending: "Pending",
     idle_ms: int,
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
-    from hudictl.ops.rollback.discard import execute_discard, plan_discard
-    from hudictl.state.timeline.unfinished import rollback_unfinished
+    from hudictl.library import changes
 
-    with session(common, change, engine_options) as opened:
-        unwanted = [rollback_unfinished(opened.table, signs, entry, idle_ms) for entry in pending.unwanted]
-        lines = [f"{entry.instant}: {entry.told}" for entry in unwanted]
-        plan = plan_discard(opened, idle_ms)
+    with opened_table(common, change, engine_options) as table:
+        lines = [f"{entry.instant}: {entry.told}" for entry in pending.said(table.opened, idle_ms)]
+        planned = changes.discard_rollbacks(idle_ms).of(table.opened).plan()
+        plan = planned.plan
+        assert plan is not None
         times = ", ".join(plan.rollbacks)
         said = f"would discard {times}"
         if not change.plan:
-            confirm(table_line(opened.table), f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
-            execute(opened, lambda: execute_discard(opened, plan, idle_ms))
+            confirm(table_line(table), f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
+            with working(table):
+                planned.execute()
             said = f"discarded {times}: the table's data was not changed"
     if common.json and pending.finish:
         return [*lines, said]
     notes = PLANNED if change.plan else ()
     outcome = outcome_of(planned=change.plan)
-    show_result(common, "resume", opened.table.uri, plan, [*lines, said], notes, outcome)
+    show_result(common, "resume", table.uri, plan, [*lines, said], notes, outcome)
     return []

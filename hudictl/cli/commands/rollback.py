@@ -2,11 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import Change, Question, execute, planning, run_change, session, table_line, told_after
+from hudictl.cli.change import (
+    ChangeCommand,
+    Question,
+    opened_table,
+    planning,
+    run_change,
+    table_line,
+    told_after,
+    working,
+)
 from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
 from hudictl.cli.keeping import Keeping, keeping_options
@@ -31,7 +41,6 @@ if TYPE_CHECKING:
     from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
     from hudictl.ops.rollback.run import RollbackResult
-    from hudictl.table.table import Table
 
 
 @click.group(cls=CommandWithMore)
@@ -64,13 +73,13 @@ def rollback(
     """
     from hudictl.ops.clean_up.service import ServiceOptions, is_service
 
-    table = common.open(change.single_operator)
-    if not keep_plan and is_service(table, instant):
+    core = common.open(change.single_operator)
+    if not keep_plan and is_service(core, instant):
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
-        run_change(change_of_service, common, change, engine_options, table=table)
+        run_change(change_of_service, common, change, engine_options, core=core)
         return
     options = rollback_options(pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
-    run_change(rollback_change("rollback", instant, options), common, change, engine_options, table=table)
+    run_change(rollback_change("rollback", instant, options), common, change, engine_options, core=core)
 
 
 add_list_and_show(
@@ -91,53 +100,39 @@ def rollback_options(pace: Pace, keeping: Keeping, **more: Any) -> "RollbackOpti
     return RollbackOptions(**given, **more)
 
 
-def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
+def rollback_change(
+    name: str, target: str, options: "RollbackOptions"
+) -> "ChangeCommand[RollbackPlan, RollbackResult]":
     """The rollback of an instant, or the rest of one that is pending."""
-    from hudictl.ops.metadata.keep import still_required
-    from hudictl.ops.rollback.execute import execute_rollback
-    from hudictl.ops.rollback.planning import done_already, plan_rollback
+    from hudictl.library import changes
     from hudictl.render.plans import print_rollback_plan, rollback_verb
 
-    def ended(table: "Table") -> str | None:
-        done = done_already(table, target)
-        if done:
-            still_required(table, done, options.require_index)
-        return f"{target} was already rolled back by {done}: nothing to do" if done else None
-
-    return Change(
+    return ChangeCommand(
         name=name,
-        ended=ended,
-        plan=lambda session: plan_rollback(session, target, options),
-        nothing=lambda plan: f"{target} is requested and not begun: nothing to do" if plan.nothing_to_do else None,
+        change=changes.rollback(target, options),
         show=print_rollback_plan,
         shown_first=True,
         question=lambda plan: Question(
             f"{rollback_verb(plan)} {target}? {gone(kept=options.keep_files)}", typed=target
         ),
-        execute=execute_rollback,
         done=lambda _plan, result: rolled_back_line(result),
         then=lambda _plan, result: told_after(result),
     )
 
 
-def service_change(name: str, target: str, options: "ServiceOptions") -> "Change[ServiceRemoval, ServiceRemoval]":
+def service_change(
+    name: str, target: str, options: "ServiceOptions"
+) -> "ChangeCommand[ServiceRemoval, ServiceRemoval]":
     """The removal of a pending clean, or of an indexing."""
-    from hudictl.ops.clean_up.service import execute_service_removal, plan_service_removal, removed_already
+    from hudictl.library import changes
     from hudictl.render.plans import print_service_removal
 
-    def ended(table: "Table") -> str | None:
-        done = removed_already(table, target)
-        return f"{target} was already removed at {done}: nothing to do" if done else None
-
-    return Change(
+    return ChangeCommand(
         name=name,
-        ended=ended,
-        plan=lambda session: plan_service_removal(session, target, options),
-        nothing=lambda _plan: None,
+        change=changes.service_removal(target, options),
         show=print_service_removal,
         shown_first=True,
         question=lambda plan: Question(f"Remove the pending {plan.action} {target}?"),
-        execute=execute_service_removal,
         done=lambda plan, _result: f"removed the pending {plan.action} {target}: {', '.join(plan.files)}",
     )
 
@@ -156,38 +151,29 @@ def run_rollbacks(
 
     Raises as ``_all_well``.
     """
-    from hudictl.ops.rollback.execute import execute_rollbacks
-    from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
-    from hudictl.ops.saved_plan import refuse_grown
-
-    shown: dict[str, set[str]] = {}
-
-    def look(plans: "Sequence[RollbackPlan]") -> list[RollbackOutcome]:
-        shown.update({plan.target: {file.path for file in plan.removal.files} for plan in plans})
-        return [planned(plan) for plan in plans]
+    from hudictl.library.rollbacks import Rollbacks
 
     def show(outcomes: "Sequence[RollbackOutcome]", said: Sequence[str]) -> None:
+        from hudictl.ops.rollback.failed import RollbackOutcome
+
         outcome = outcome_of(planned=change.plan)
-        show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome)
+        show_rows(
+            common, name, table.uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome
+        )
 
-    with session(common, change, engine) as opened:
-        uri = opened.table.uri
-
-        def act(plans: "Sequence[RollbackPlan]") -> list[RollbackOutcome]:
-            for plan in plans if shown else ():
-                refuse_grown(shown.get(plan.target, set()), {file.path for file in plan.removal.files})
-            return [rolled_back(result) for result in execute(opened, lambda: execute_rollbacks(opened, plans))]
-
+    with opened_table(common, change, engine) as table:
+        rollbacks, within = Rollbacks(table.opened, targets), partial(working, table)
         if change.plan or not (change.yes or common.json):
-            with planning(opened):
-                outcomes = roll_back_all(opened, targets, look)
+            with planning(table):
+                plan = rollbacks.plan()
+            outcomes = plan.outcomes
             if not change.plan:
                 show(outcomes, notes)
         if not change.plan:
             times = first_few([time for time, _ in targets], rest=" and {:,} more")
             kept = all(options.keep_files for _, options in targets)
-            confirm(table_line(opened.table), f"Roll back {times}? {gone(kept=kept)}", yes=change.yes)
-            outcomes = roll_back_all(opened, targets, act)
+            confirm(table_line(table), f"Roll back {times}? {gone(kept=kept)}", yes=change.yes)
+            outcomes = rollbacks.execute(within) if change.yes or common.json else plan.execute(within)
     show(outcomes, [*notes, *(PLANNED if change.plan else ())])
     _all_well(outcomes)
     if change.plan:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import tags
-from hudictl.cli.options import ChangeOptions, Command, EngineOptions, TableOptions, duration_ms, table_options
+from hudictl.cli.options import ChangeOptions, Command, EngineOptions, TableOptions, table_options
 from hudictl.cli.options import engine_options as with_engine
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
+from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult
@@ -93,9 +94,9 @@ def prune(
     run_change(prune_change("savepoint prune", options), common, change, engine_options)
 
 
-def prune_change(name: str, options: "PruneOptions") -> "Change[PrunePlan, PruneResult]":
+def prune_change(name: str, options: "PruneOptions") -> "ChangeCommand[PrunePlan, PruneResult]":
     """The savepoints to delete."""
-    from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
+    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.plans import freed_text, print_prune_plan
 
@@ -106,13 +107,11 @@ def prune_change(name: str, options: "PruneOptions") -> "Change[PrunePlan, Prune
         more = f", and what is left of {count_of(len(plan.unfinished), 'other')}" if plan.unfinished else ""
         return f"{count_of(len(plan.savepoints_to_delete), 'savepoint')}{more}; {left(plan)}"
 
-    return Change(
+    return ChangeCommand(
         name=name,
-        plan=lambda session: plan_prune(session, options),
-        nothing=lambda plan: f"no savepoint to delete: nothing to do; {left(plan)}" if plan.nothing_to_do else None,
+        change=changes.savepoint_prune(options),
         show=print_prune_plan,
         shown_first=True,
         question=lambda plan: Question(f"Delete {said(plan)}?"),
-        execute=prune_savepoints,
         done=lambda plan, _result: f"deleted {said(plan)}; {freed_text(plan)}",
     )

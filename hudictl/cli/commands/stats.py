@@ -1,6 +1,6 @@
 """``hudictl stats``."""
 
-from contextlib import closing
+from typing import Literal
 
 import click
 
@@ -25,19 +25,20 @@ def stats() -> None:
 @list_options()
 @engine_options
 def sizes(
-    common: TableOptions, given: ListOptions, engine_options: EngineOptions, by: str, of: str, small_file_limit: int
+    common: TableOptions,
+    given: ListOptions,
+    engine_options: EngineOptions,
+    by: Literal["partition", "commit"],
+    of: Literal["slices", "files"],
+    small_file_limit: int,
 ) -> None:
     """List the sizes of the newest file slices, or of all files, and the total.
 
     A slice has the size that queries read: its base file and its logs. Skew: how many times larger the largest one is
     than the median of all. In hudi-cli: `stats filesizes`, which is `--by commit --of files`.
     """
-    from hudictl.reports.stats import SizeRow, size_rows
-
-    table = common.open()
-    with closing(engine_options.open(table)) as engine:
-        rows = size_rows(table, engine, by, of, small_file_limit)
-    show_list(common, given, "stats sizes", table, rows, SizeRow, "no data files")
+    with common.table(engine_options) as table:
+        show_list(common, given, "stats sizes", table, table.files.sizes(by, of, small_file_limit), "no data files")
 
 
 @stats.command()
@@ -48,12 +49,8 @@ def skew(common: TableOptions, given: ListOptions, engine_options: EngineOptions
 
     Skew: how many times larger the largest one is than the median of all.
     """
-    from hudictl.reports.stats import SizeRow, skew_rows
-
-    table = common.open()
-    with closing(engine_options.open(table)) as engine:
-        rows = skew_rows(table, engine, _SMALL)
-    show_list(common, given, "stats skew", table, rows, SizeRow, "no data files", hidden=_OF_SIZES)
+    with common.table(engine_options) as table:
+        show_list(common, given, "stats skew", table, table.files.skew(), "no data files", hidden=_OF_SIZES)
 
 
 @stats.command()
@@ -63,11 +60,10 @@ def amplification(common: TableOptions, given: ListOptions) -> None:
 
     In hudi-cli: `stats wa`, without delta commits.
     """
-    from hudictl.reports.commits import AmplificationRow, amplification_rows
-
-    table = common.open()
-    rows = amplification_rows(table, given.instants(table))
-    show_list(common, given, "stats amplification", table, rows, AmplificationRow, "no commits", by_time=True)
+    table = common.table()
+    show_list(
+        common, given, "stats amplification", table, table.amplification(**given.times), "no commits", by_time=True
+    )
 
 
 @stats.command()
@@ -78,9 +74,7 @@ def phases(common: TableOptions, given: ListOptions) -> None:
     All but the duration is by the modification times of the instants' files: whole seconds on some stores. A copy of a
     table may not have kept them, and archived instants have no files.
     """
-    from hudictl.reports.phases import PhaseRow, phase_rows
-
-    table = common.open()
-    rows = phase_rows(table, given.instants(table))
+    table = common.table()
+    rows = table.phases(**given.times)
     hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
-    show_list(common, given, "stats phases", table, rows, PhaseRow, "no instants", by_time=True, hidden=hidden)
+    show_list(common, given, "stats phases", table, rows, "no instants", by_time=True, hidden=hidden)

@@ -31,10 +31,9 @@ def table() -> None:
 def show(common: TableOptions) -> None:
     """Show the state of the table, and whether a writer can open it."""
     from hudictl.render.json import envelope
-    from hudictl.reports.table import describe_table
 
-    opened = common.open()
-    described = to_copy().all_of(describe_table(opened))
+    opened = common.table()
+    described = to_copy().all_of(opened.describe())
     if common.json:
         emit_parts(envelope("table show", opened.uri, result=described))
         return
@@ -52,12 +51,10 @@ def properties(common: TableOptions, given: ListOptions, unset: bool) -> None:
 
     In hudi-cli: `desc`.
     """
-    from hudictl.reports.table_properties import PropertyRow, property_rows
-
-    opened = common.open()
+    opened = common.table()
     hidden = () if unset else ("set",)
-    rows = property_rows(opened, unset=unset)
-    show_list(common, given, "table properties", opened, rows, PropertyRow, "no properties", hidden=hidden)
+    rows = opened.properties(unset=unset)
+    show_list(common, given, "table properties", opened, rows, "no properties", hidden=hidden)
 
 
 @table.command()
@@ -71,24 +68,20 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
 
     In hudi-cli: `fetch table schema`.
     """
-    from hudictl.reports.schemas import SchemaChange, SchemaField, fields_of, schema_changes, table_schema_as_of
-
-    list_them = partial(show_list, common, given, "table schema", opened := common.open())
+    list_them = partial(show_list, common, given, "table schema", opened := common.table())
     if history:
         if as_of is not None:
             raise UsageError("--as-of does not go with --history")
-        rows_by_time = given.ordered([*schema_changes(opened)])
-        list_them(rows_by_time, SchemaChange, "no changes", by_time=True, hidden=("timeline",))
+        list_them(given.ordered(opened.schema_changes()), "no changes", by_time=True, hidden=("timeline",))
         return
-    found = table_schema_as_of(opened, as_of)
+    found = opened.schema(as_of)
     if common.json:
         if given.where or given.columns or given.sort or given.limit is not None:
             raise UsageError("as JSON the schema is shown whole: without --where, --columns, --sort and --limit")
         show_result(common, "table schema", opened.uri, found, ())
         return
     said = f"The schema of {found.instant}." if found and found.instant else "The schema at the table's creation."
-    rows, notes = (fields_of(found.schema), [said]) if found else ([], [])
-    list_them(rows, SchemaField, "no write has a schema", notes=notes)
+    list_them(opened.fields(as_of), "no write has a schema", notes=[said] if found else [])
 
 
 def _print(out: "Console", described: "TableDescription") -> None:

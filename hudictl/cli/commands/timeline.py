@@ -1,6 +1,7 @@
 """``hudictl timeline``."""
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,8 +19,7 @@ from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
-    from hudictl.reports.timeline import TimelineFilter
-    from hudictl.table.table import Table
+    from hudictl.library.table import HudiTable
 
 
 @click.group(cls=StrictGroup)
@@ -65,14 +65,14 @@ def show(
     """
     if watch is not None and common.output != "text":
         raise UsageError("--watch goes with --output text")
-    table = common.open()
+    table = common.table()
 
     def once() -> None:
-        wanted = replace(given.instants(table), actions=actions, states=states)
         if with_metadata_table:
-            _show_both(common, given, table, wanted)
+            pairs = table.timeline_pairs(actions, states, **given.times)
+            show_list(common, given, "timeline show", table, pairs, "no instants", by_time=True)
         else:
-            _show(common, given, table, wanted)
+            _show(common, given, table, actions, states)
 
     if watch is None:
         once()
@@ -84,24 +84,23 @@ def show(
             time.sleep(watch)
 
 
-def _show(common: TableOptions, given: ListOptions, table: "Table", wanted: "TimelineFilter") -> None:
-    from hudictl.reports.timeline import TimelineRow, timeline_rows
-
+def _show(
+    common: TableOptions, given: ListOptions, table: "HudiTable", actions: Sequence[str], states: Sequence[str]
+) -> None:
     # Then no others are read.
-    first = wanted.descending and not given.where and given.sort is None
-    rows = timeline_rows(table, replace(wanted, limit=given.limit if first else None))
+    first = not given.times["ascending"] and not given.where and given.sort is None
+    rows = table.timeline(actions, states, given.limit if first else None, **given.times)
     if common.output == "text":
+        read = rows
         # One column for eyes: only writes have an operation, and only other actions a detail.
-        rows = [replace(row, operation=row.detail) if row.detail and not row.operation else row for row in rows]
+        rows = replace(
+            read,
+            make=lambda: [
+                replace(row, operation=row.detail) if row.detail and not row.operation else row for row in read
+            ],
+        )
     hidden = ("target", "detail") if given.archived else ("timeline", "target", "detail")
-    show_list(common, given, "timeline show", table, rows, TimelineRow, "no instants", by_time=True, hidden=hidden)
-
-
-def _show_both(common: TableOptions, given: ListOptions, table: "Table", wanted: "TimelineFilter") -> None:
-    from hudictl.reports.timeline_pairs import TimelinePair, timeline_pairs
-
-    rows = timeline_pairs(table, wanted)
-    show_list(common, given, "timeline show", table, rows, TimelinePair, "no instants", by_time=True)
+    show_list(common, given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)
 
 
 @timeline.command()
@@ -114,10 +113,9 @@ def inspect(common: TableOptions, instant: str) -> None:
     files are shown, and the exit code is 14.
     """
     from hudictl.render.records import print_contents
-    from hudictl.reports.instant import inspect_instant
 
-    table = common.open()
-    found = inspect_instant(table, instant)
+    table = common.table()
+    found = table.instant(instant)
     if common.json:
         emit_parts(envelope("timeline inspect", table.uri, result=found))
     else:

@@ -4,23 +4,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    duration_ms,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
 from hudictl.cli.pace import profile_given
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import UNDO
+from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
     from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
@@ -51,11 +44,8 @@ def undo(
 @list_options()
 def list_(common: TableOptions, given: ListOptions) -> None:
     """List the operations that kept their files, newest first: the space, and whether they can still be undone."""
-    from hudictl.reports.undo_list import UndoRow, undo_rows
-
-    table = common.open()
-    rows = given.ordered(list(undo_rows(table)))
-    show_list(common, given, "undo list", table, rows, UndoRow, "nothing is kept", by_time=True)
+    table = common.table()
+    show_list(common, given, "undo list", table, given.ordered(table.undos()), "nothing is kept", by_time=True)
 
 
 @undo.command()
@@ -78,10 +68,9 @@ def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...],
     run_change(_drop_change(instants, older_ms, of_profile), common, change)
 
 
-def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
+def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":
     """The undo of an operation."""
-    from hudictl.ops.put_back.execute import execute_undo
-    from hudictl.ops.put_back.planning import plan_undo
+    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -115,23 +104,21 @@ def undo_change(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
             lines.append("The metadata table is put back as it was.")
         print_lines(out, [*lines, f"{lock_line(plan.lock)} All writers and table services must be stopped.", ""])
 
-    return Change(
+    return ChangeCommand(
         name="undo",
-        plan=lambda session: plan_undo(session, instant, idle_ms),
-        nothing=lambda _plan: None,
+        change=changes.undo(instant, idle_ms),
         show=show,
         shown_first=True,
         question=lambda plan: Question(f"Undo {what(plan)}?", typed=plan.undoes),
-        execute=lambda session, plan: execute_undo(session, plan, idle_ms),
         done=lambda plan, result: f"undid {what(plan)}: {back(plan, result)}",
     )
 
 
 def _drop_change(
     instants: tuple[str, ...], older_than_ms: int | None, of_profile: str
-) -> "Change[UndoDrop, UndoDropped]":
+) -> "ChangeCommand[UndoDrop, UndoDropped]":
     """``of_profile`` says where the age comes from, if it is not the command line."""
-    from hudictl.ops.put_back.drop import execute_drop, plan_drop
+    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.text import print_lines
     from hudictl.render.words import size
@@ -146,13 +133,11 @@ def _drop_change(
     def stays(plan: "UndoDrop") -> str:
         return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
 
-    return Change(
+    return ChangeCommand(
         name="undo drop",
-        plan=lambda session: plan_drop(session, instants, older_than_ms),
+        change=changes.undo_drop(instants, older_than_ms),
         nothing=lambda plan: None if plan.dropped else f"nothing is older{of_profile}: nothing to do{stays(plan)}",
-        needs_engine=False,
         show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
         question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),
-        execute=execute_drop,
         done=lambda plan, _result: f"dropped {said(plan)}{stays(plan)}",
     )

@@ -1,18 +1,16 @@
 """``hudictl wait``."""
 
-import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import LOOKING, session
-from hudictl.cli.options import EngineOptions, TableOptions, duration_ms, engine_options, idle_option, table_options
+from hudictl.cli.change import LOOKING, opened_table
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, table_options
 from hudictl.cli.show import show_result
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import heartbeat_options
-from hudictl.errors import UsageError
-from hudictl.phrases import count_of, seconds, span
+from hudictl.library.times import duration_ms
+from hudictl.phrases import count_of, span
 
 if TYPE_CHECKING:
     from hudictl.ops.waiting import ConditionRow
@@ -69,35 +67,11 @@ def wait(
 
     Waiting is not a lock: a writer can start right after it. Stop the writers' schedule first.
     """
-    from hudictl.ops.waiting import LEAST_MS, parse_condition, wait_for
-
-    parsed = list(dict.fromkeys(map(parse_condition, conditions)))
     every_ms, timeout_ms = duration_ms(every, "--every"), duration_ms(timeout, "--timeout")
-    if every_ms < LEAST_MS:
-        raise UsageError(f"--every {every}: the least is {seconds(LEAST_MS)}")
-    told = ""
-    with session(common, LOOKING, engine_options) as opened:
-
-        def tell(missing: "Mapping[str, str]") -> None:
-            nonlocal told
-            # Without ages, which are others at each look.
-            said = "; ".join(f"{name}: {why.partition(':')[0]}" for name, why in missing.items())
-            if said != told:
-                told = said
-                opened.monitor.step(f"wait for {said}")
-
-        waited = wait_for(
-            opened,
-            parsed,
-            timeout_ms=timeout_ms,
-            every_ms=every_ms,
-            idle_ms=idle_ms,
-            tell=tell,
-            clock=time.monotonic,
-            sleep=time.sleep,
-        )
+    with opened_table(common, LOOKING, engine_options) as table:
+        waited = table.wait(conditions, timeout_ms=timeout_ms, every_ms=every_ms, idle_ms=idle_ms)
     total = f"waited {span(waited.waited_ms)}: {count_of(waited.looks, 'look')}"
-    show_result(common, "wait", opened.table.uri, waited, [*map(_line, waited.conditions), total])
+    show_result(common, "wait", table.uri, waited, [*map(_line, waited.conditions), total])
 
 
 def _line(row: "ConditionRow") -> str:

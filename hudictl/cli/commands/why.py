@@ -1,6 +1,6 @@
 """``hudictl why``."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -61,12 +61,13 @@ def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None
     _why(common, "compaction", settings, idle_ms)
 
 
-def _why(common: TableOptions, service: str, settings: "Settings", idle_ms: int) -> None:
+def _why(
+    common: TableOptions, service: Literal["archive", "clean", "compaction"], settings: "Settings", idle_ms: int
+) -> None:
     from hudictl.render.json import envelope
-    from hudictl.reports.why import why as asked
 
-    table = common.open()
-    due = to_copy().all_of(asked(table, service, settings, idle_ms))
+    table = common.table()
+    due = to_copy().all_of(table.why(service, settings, idle_ms=idle_ms))
     if common.json:
         emit_parts(envelope(f"why {service}", table.uri, result=due))
     else:

@@ -4,7 +4,7 @@ from tests.mutants.fault import Fault
 
 OPTIONS = "cli/options.py"
 WRITERS = "cli/writers_options.py"
-PROFILES = "cli/profiles.py"
+PROFILES = "library/profiles.py"
 APPLY = "cli/commands/apply.py"
 PROBE = "table/probe.py"
 TRUST = "trust.py"
@@ -77,7 +77,7 @@ FAULTS = (
     ),
     Fault(
         APPLY,
-        "        refuse_another_place(saved)\n",
+        "        read.refuse_another_place()\n",
         "        pass\n",
         "a plan in which the table was changed is done to a copy of it, or asks another store with these credentials",
         ("cli/test_saved_plans.py::test_12_a_copy_of_the_table",),
@@ -151,7 +151,7 @@ FAULTS = (
         (f"{SECRETS}::test_uris_in_errors_lose_their_secrets",),
     ),
     Fault(
-        "cli/profiles.py",
+        "library/profiles.py",
         '_AGE = re.compile(r"[1-9]\\d{0,5}[mhd]")\n',
         '_AGE = re.compile(r"\\d{1,6}[mhd]?")\n',
         "an age without a unit is seconds, and cron drops all that is kept",

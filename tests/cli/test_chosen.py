@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns
 from hudictl.errors import Unreadable, UsageError
-from hudictl.reports.rows import RowFilter, chosen, condition, known_columns
 
 
 @dataclass(frozen=True)

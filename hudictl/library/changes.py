@@ -1,0 +1,290 @@
+"""The kinds of changes: how each is planned and executed, and when there is nothing to do."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hudictl.library.change import Change
+
+if TYPE_CHECKING:
+    from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
+    from hudictl.ops.clean_up.lock_break import LockBreak
+    from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
+    from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
+    from hudictl.ops.copy.execute import CopyResult
+    from hudictl.ops.copy.plan import CopyOptions, CopyPlan
+    from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult
+    from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
+    from hudictl.ops.put_back.execute import UndoResult
+    from hudictl.ops.put_back.planning import UndoPlan
+    from hudictl.ops.restore.execute import RestoreResult
+    from hudictl.ops.restore.leftovers import Leftovers
+    from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
+    from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
+    from hudictl.ops.rollback.discard import Discard
+    from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+    from hudictl.ops.rollback.run import RollbackResult
+    from hudictl.ops.savepoint.plan import (
+        PruneOptions,
+        PrunePlan,
+        PruneResult,
+        SavepointDeletion,
+        SavepointOptions,
+        SavepointPlan,
+    )
+    from hudictl.ops.session import Session
+    from hudictl.storage import Storage
+    from hudictl.table.table import Table
+
+
+def restore(target: str, options: "RestoreOptions") -> "Change[RestorePlan, RestoreResult]":
+    """A restore to a savepoint or a commit, or the rest of one that is pending."""
+    from hudictl.ops.restore.execute import execute_restore
+    from hudictl.ops.restore.planning import plan_restore
+    from hudictl.ops.restore.verify import nothing_still_wrong
+
+    def plan(session: "Session") -> "RestorePlan":
+        made = plan_restore(session, target, options)
+        if made.nothing_to_do:
+            # What the last verification found is found again: the same command must not say less.
+            nothing_still_wrong(session.table, target, options.require_index)
+        return made
+
+    return Change(
+        "restore",
+        plan,
+        execute_restore,
+        nothing=lambda plan: f"the table is already at {target}: nothing to do" if plan.nothing_to_do else None,
+    )
+
+
+def withdrawal(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
+    """The withdrawal of a pending restore."""
+    from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+
+    return Change(
+        "resume",
+        lambda session: plan_withdrawal(session, idle_ms),
+        lambda session, plan: withdraw_restore(session, plan, idle_ms),
+    )
+
+
+def leftovers(idle_ms: int) -> "Change[Leftovers, Leftovers]":
+    """What restores and rollbacks that have ended have left."""
+    from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+
+    return Change(
+        "resume",
+        lambda session: plan_leftovers(session, idle_ms),
+        lambda session, plan: remove_leftovers(session, plan, idle_ms),
+        nothing=lambda plan: "nothing is left" if plan.nothing else None,
+    )
+
+
+def discard_rollbacks(idle_ms: int) -> "Change[Discard, Discard]":
+    """The removal of pending rollbacks of commits that are to stay."""
+    from hudictl.ops.rollback.discard import execute_discard, plan_discard
+
+    return Change(
+        "resume",
+        lambda session: plan_discard(session, idle_ms),
+        lambda session, plan: execute_discard(session, plan, idle_ms),
+    )
+
+
+def rollback(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
+    """The rollback of an instant, or the rest of one that is pending."""
+    from hudictl.ops.metadata.keep import still_required
+    from hudictl.ops.rollback.execute import execute_rollback
+    from hudictl.ops.rollback.planning import done_already, plan_rollback
+
+    def ended(table: "Table") -> str | None:
+        done = done_already(table, target)
+        if done:
+            still_required(table, done, options.require_index)
+        return f"{target} was already rolled back by {done}: nothing to do" if done else None
+
+    return Change(
+        "rollback",
+        lambda session: plan_rollback(session, target, options),
+        execute_rollback,
+        nothing=lambda plan: f"{target} is requested and not begun: nothing to do" if plan.nothing_to_do else None,
+        ended=ended,
+    )
+
+
+def service_removal(target: str, options: "ServiceOptions") -> "Change[ServiceRemoval, ServiceRemoval]":
+    """The removal of a pending clean, or of an indexing."""
+    from hudictl.ops.clean_up.service import execute_service_removal, plan_service_removal, removed_already
+
+    def ended(table: "Table") -> str | None:
+        done = removed_already(table, target)
+        return f"{target} was already removed at {done}: nothing to do" if done else None
+
+    return Change(
+        "rollback", lambda session: plan_service_removal(session, target, options), execute_service_removal, ended=ended
+    )
+
+
+def savepoint_creation(instant: str | None, options: "SavepointOptions") -> "Change[SavepointPlan, None]":
+    """A savepoint on a commit; None: on the newest without older pending writes."""
+    from hudictl.ops.savepoint.execute import create_savepoint
+    from hudictl.ops.savepoint.planning import plan_savepoint
+    from hudictl.state.files.savepoints import tag_of
+
+    def nothing(plan: "SavepointPlan") -> str | None:
+        asked, has = tag_of(options.comment), tag_of(plan.comment)
+        untagged = f", {f'with the tag {has}' if has else 'without a tag'}: it does not get the tag {asked}"
+        other = untagged if asked and asked != has else ""
+        return f"{plan.target} already has a savepoint{other}: nothing to do" if plan.nothing_to_do else None
+
+    return Change(
+        "savepoint create",
+        lambda session: plan_savepoint(session, instant, options),
+        create_savepoint,
+        nothing=nothing,
+    )
+
+
+def savepoint_if_old(options: "SavepointOptions", tag: str, every_ms: int, every: str) -> "Change[SavepointPlan, None]":
+    """The same on the newest commit, unless a savepoint with the tag is on one that is younger than 90 % of the time.
+
+    Args:
+        every: the time, in words.
+    """
+    from dataclasses import replace
+
+    from hudictl.ops.savepoint.planning import young_savepoint
+
+    def ended(table: "Table") -> str | None:
+        young = young_savepoint(table, tag, every_ms)
+        return f"the savepoint {young} with the tag {tag} is younger than {every}: nothing to do" if young else None
+
+    return replace(savepoint_creation(None, options), ended=ended)
+
+
+def savepoint_deletion(instant: str) -> "Change[SavepointDeletion, None]":
+    """The deletion of a savepoint."""
+    from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
+
+    return Change(
+        "savepoint delete",
+        lambda session: plan_deletion(session, instant),
+        delete_savepoint,
+        nothing=lambda plan: None if plan.exists else f"there is no savepoint on {instant}: nothing to do",
+        needs_engine=False,
+    )
+
+
+def savepoint_prune(options: "PruneOptions") -> "Change[PrunePlan, PruneResult]":
+    """The deletion of the savepoints that no rule keeps."""
+    from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
+
+    def nothing(plan: "PrunePlan") -> str | None:
+        kept = sum(row.kept for row in plan.savepoints)
+        return f"no savepoint to delete: nothing to do; {kept:,} kept" if plan.nothing_to_do else None
+
+    return Change("savepoint prune", lambda session: plan_prune(session, options), prune_savepoints, nothing=nothing)
+
+
+def orphan_deletion(options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
+    """The deletion of orphans."""
+    from hudictl.ops.clean_up.orphans import delete_orphans, plan_orphan_deletion
+
+    return Change(
+        "orphans delete",
+        lambda session: plan_orphan_deletion(session, options),
+        delete_orphans,
+        nothing=lambda plan: "no orphans to delete: nothing to do" if plan.nothing_to_do else None,
+    )
+
+
+def metadata_drop(options: "DropOptions") -> "Change[DropPlan, DropResult]":
+    """The drop of the metadata table, or of some of its indexes."""
+    from hudictl.ops.metadata.drop import drop_metadata, plan_metadata_drop
+
+    def nothing(plan: "DropPlan") -> str | None:
+        if not plan.nothing_to_do:
+            return None
+        if not options.partitions:
+            return "there is no metadata table: nothing to do"
+        kept = f" (it has {', '.join(plan.partitions_kept)})" if plan.partitions_kept else ""
+        return f"the metadata table has no {', '.join(plan.partitions_absent)}{kept}: nothing to do"
+
+    return Change("metadata drop", lambda session: plan_metadata_drop(session, options), drop_metadata, nothing=nothing)
+
+
+def undo(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
+    """The undo of an operation that kept its files."""
+    from hudictl.ops.put_back.execute import execute_undo
+    from hudictl.ops.put_back.planning import plan_undo
+
+    return Change(
+        "undo",
+        lambda session: plan_undo(session, instant, idle_ms),
+        lambda session, plan: execute_undo(session, plan, idle_ms),
+    )
+
+
+def undo_drop(instants: Sequence[str], older_than_ms: int | None) -> "Change[UndoDrop, UndoDropped]":
+    """The deletion of what operations have kept: of some, or of all that are old."""
+    from hudictl.ops.put_back.drop import execute_drop, plan_drop
+
+    return Change(
+        "undo drop",
+        lambda session: plan_drop(session, tuple(instants), older_than_ms),
+        execute_drop,
+        nothing=lambda plan: None if plan.dropped else "nothing is older: nothing to do",
+        needs_engine=False,
+    )
+
+
+def copy(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyPlan, CopyResult]":
+    """A copy of the table as of a commit."""
+    from hudictl.ops.copy.execute import execute_copy
+    from hudictl.ops.copy.planning import plan_copy
+
+    return Change(
+        "copy",
+        lambda session: plan_copy(session, target, as_of, options),
+        lambda session, plan: execute_copy(session, plan, target),
+        nothing=lambda plan: f"the copy at {plan.to} is done: nothing to do" if plan.done else None,
+    )
+
+
+def heartbeat_deletion(instant: str) -> "Change[HeartbeatDeletion, None]":
+    """The deletion of an expired or stale heartbeat."""
+    from hudictl.ops.clean_up.litter import delete_heartbeat, plan_heartbeat_deletion
+
+    return Change(
+        "heartbeat delete",
+        lambda session: plan_heartbeat_deletion(session, instant),
+        delete_heartbeat,
+        nothing=lambda plan: None if plan.heartbeat else f"there is no heartbeat of {instant}: nothing to do",
+        needs_engine=False,
+    )
+
+
+def marker_deletion(instant: str) -> "Change[MarkerDeletion, None]":
+    """The deletion of the markers of a completed or removed instant."""
+    from hudictl.ops.clean_up.litter import delete_markers, plan_marker_deletion
+
+    return Change(
+        "marker delete",
+        lambda session: plan_marker_deletion(session, instant),
+        delete_markers,
+        nothing=lambda plan: None if plan.folder else f"there are no markers of {instant}: nothing to do",
+        needs_engine=False,
+    )
+
+
+def lock_break(dead_after_ms: int | None) -> "Change[LockBreak, None]":
+    """The release of a lock that has expired."""
+    from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
+
+    return Change(
+        "lock break",
+        lambda session: plan_lock_break(session, dead_after_ms),
+        break_lock,
+        nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
+        needs_engine=False,
+    )

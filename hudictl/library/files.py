@@ -1,0 +1,73 @@
+"""The data files of a table."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hudictl.library.opened import Opened, Times
+from hudictl.library.rows import Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from hudictl.reports.file_explain import FileExplained
+    from hudictl.reports.file_history import FileEvent
+    from hudictl.reports.stats import SizeRow
+    from hudictl.state.orphans.find import OrphanRow
+
+SMALL_FILE_LIMIT = 104_857_600
+"""Hudi's default of hoodie.parquet.small.file.limit, in bytes."""
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """The history of data files, why each is there, and how large they are."""
+
+    table: Opened
+
+    def history(self, file: str, partition: str | None = None, **times: "Unpack[Times]") -> "Rows[FileEvent]":
+        """What instants did with a file group (its id) or with one file (its name or path)."""
+        from hudictl.reports.file_history import FileEvent, file_history, wanted_file
+
+        notes: list[str] = []
+
+        def look() -> list[FileEvent]:
+            wanted = wanted_file(self.table.core, file, partition)
+            rows, notes[:] = file_history(self.table.core, wanted, self.table.instants(**times))
+            return rows
+
+        return Rows(FileEvent, look, notes)
+
+    def explain(self, file: str, partition: str | None = None) -> "FileExplained":
+        """The parts of a data file's name, why it is there, and whether it may be deleted."""
+        from hudictl.reports.file_explain import explain_file
+        from hudictl.reports.file_history import wanted_file
+
+        return explain_file(self.table.core, self.table.engine, wanted_file(self.table.core, file, partition))
+
+    def sizes(
+        self,
+        by: Literal["partition", "commit"] = "partition",
+        of: Literal["slices", "files"] = "slices",
+        small_file_limit: int = SMALL_FILE_LIMIT,
+    ) -> "Rows[SizeRow]":
+        """The sizes, in bytes, of the newest file slices, or of all files, and the total."""
+        from hudictl.reports.stats import SizeRow, size_rows
+
+        return Rows(SizeRow, lambda: size_rows(self.table.core, self.table.engine, by, of, small_file_limit))
+
+    def skew(self) -> "Rows[SizeRow]":
+        """How unequal the partitions are, the worst first."""
+        from hudictl.reports.stats import SizeRow, skew_rows
+
+        return Rows(SizeRow, lambda: skew_rows(self.table.core, self.table.engine, SMALL_FILE_LIMIT))
+
+    def orphans(self) -> "Rows[OrphanRow]":
+        """The data files without an instant, by path."""
+        from hudictl.state.facts import read_facts, read_signs
+        from hudictl.state.orphans.find import OrphanRow, find_orphans
+
+        def look() -> list[OrphanRow]:
+            facts = read_facts(self.table.core, self.table.engine, read_signs(self.table.core), self.table.access.note)
+            return [entry.row for entry in find_orphans(facts, self.table.engine)]
+
+        return Rows(OrphanRow, look)

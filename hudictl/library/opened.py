@@ -1,0 +1,75 @@
+"""A table that is open, with what works on it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+from hudictl.library.access import Access
+from hudictl.library.rows import Rows
+from hudictl.library.times import Time, time_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from hudictl.engine.base import Engine
+    from hudictl.ops.session import Session
+    from hudictl.reports.timeline import TimelineFilter
+    from hudictl.table.table import Table
+
+Row = TypeVar("Row")
+IDLE_MS = 600_000
+"""A pending write without heartbeat counts as running if it had activity within this time."""
+
+
+class Times(TypedDict, total=False):
+    """Which instants: from ``since`` to ``until`` (both included), with ``archived`` ones, in ``ascending`` order
+    (default: newest first)."""
+
+    since: Time | None
+    until: Time | None
+    archived: bool
+    ascending: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A table, and how it is worked on."""
+
+    core: "Table" = field(repr=False)
+    access: Access = field(repr=False)
+
+    @cached_property
+    def engine(self) -> "Engine":
+        """What lists, reads and deletes data files: it is opened at the first use."""
+        return self.access.engine(self.core)
+
+    def close(self) -> None:
+        """Stops the engine."""
+        if "engine" in self.__dict__:
+            self.engine.close()
+            del self.__dict__["engine"]
+
+    def session(self, *, engine: bool = True) -> "Session":
+        """What operations work with. ``engine``: they need one."""
+        from hudictl.engine.local import LocalEngine
+
+        return self.access.session(self.core, self.engine if engine else LocalEngine())
+
+    def instants(self, **times: "Unpack[Times]") -> "TimelineFilter":
+        """The filter for some times. Raises UsageError."""
+        from hudictl.reports.timeline import TimelineFilter
+
+        since, until = times.get("since"), times.get("until")
+        return TimelineFilter(
+            since=time_of(self.core, since, "--since") if since else "",
+            until=time_of(self.core, until, "--until") if until else "~",
+            descending=not times.get("ascending", False),
+            archived=times.get("archived", False),
+        )
+
+    def by_time(
+        self, row_type: type[Row], read: "Callable[[Table, TimelineFilter], Iterable[Row]]", times: Times
+    ) -> Rows[Row]:
+        """The rows of the instants at some times."""
+        return Rows(row_type, lambda: read(self.core, self.instants(**times)))

@@ -1,0 +1,41 @@
+"""Records by their keys."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudictl.library.opened import Opened, Times
+from hudictl.library.rows import Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from hudictl.reports.record_versions import FoundRecord, RecordVersion
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a table, by their ``_hoodie_record_key``."""
+
+    table: Opened
+
+    def find(self, key: str, partition: str | None = None, as_of: str | None = None) -> "Rows[FoundRecord]":
+        """The files that have the newest version of a record, by its ``_hoodie_record_key``."""
+        from hudictl.reports.record_versions import FoundRecord, found_rows
+
+        notes: list[str] = []
+        return Rows(
+            FoundRecord, lambda: found_rows(self.table.core, key, partition, as_of, self.table.engine, notes), notes
+        )
+
+    def history(self, key: str, partition: str | None = None, **times: "Unpack[Times]") -> "Rows[RecordVersion]":
+        """The versions of a record that files still have."""
+        from hudictl.reports.record_versions import RecordVersion, version_rows
+
+        notes: list[str] = []
+        return Rows(
+            RecordVersion,
+            lambda: version_rows(
+                self.table.core, key, partition, self.table.instants(**times), self.table.engine, notes
+            ),
+            notes,
+        )

@@ -1,0 +1,49 @@
+"""Rows of one dataclass, as every list has them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Row = TypeVar("Row", covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Generic[Row]):
+    """Rows of a table, made as they are asked for. Each iteration looks at the table again: ``list(rows)`` keeps them.
+
+    ``type`` is the rows' dataclass. ``notes`` are sentences about the rows; some are there only behind the last row.
+    """
+
+    type: type[Row]
+    make: Callable[[], Iterable[Row]] = field(repr=False)
+    notes: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.make())
+
+    def kept(self) -> "Rows[Row]":
+        """The same rows, looked at now, and kept."""
+        rows = list(self)
+        return replace(self, make=lambda: rows)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as the commands print them with ``--output json``."""
+        from hudictl.render.json import plain
+
+        return [plain(row) for row in self]
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """The rows as an Arrow table: its schema is that of the dataclass, also where there are no rows."""
+        from hudictl.library.arrow import arrow_table
+
+        return arrow_table(self.type, self)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The rows as a data frame. Raises UsageError: pandas is not installed."""
+        from hudictl.library.arrow import data_frame
+
+        return data_frame(self.to_arrow())

@@ -1,0 +1,44 @@
+"""Times as people give them: an instant, a date, an age."""
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from hudictl.errors import UsageError
+
+if TYPE_CHECKING:
+    from hudictl.table.table import Table
+
+Time = str | datetime | timedelta
+"""An instant time or the beginning of one, a date, an age (2h, 3d); in Python also a time or an age of its own type."""
+_DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h|d)?$")
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def duration_ms(text: str | timedelta, option: str) -> int:
+    """500ms, 30s, 10m, 2h, 30d; a bare number is seconds. Raises UsageError."""
+    if isinstance(text, timedelta):
+        return int(text / timedelta(milliseconds=1))
+    match = _DURATION.match(text)
+    if match is None:
+        raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m, 2h or 30d")
+    return int(match[1]) * _UNITS_MS[match[2] or "s"]
+
+
+def time_of(table: "Table", said: Time, option: str) -> str:
+    """The beginning of an instant time, in the table's zone. Raises UsageError."""
+    if isinstance(said, datetime):
+        local = said.astimezone(table.zone) if said.tzinfo else said
+        return f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03}"
+    if isinstance(said, timedelta) or re.fullmatch(r"\d+[smhd]", said):
+        from hudictl.formats.instants import time_plus_ms
+        from hudictl.table.timeline.active import instant_now
+
+        return time_plus_ms(instant_now(table), -duration_ms(said, option))
+    digits = re.sub(r"[-:T. ]", "", said)
+    if not digits.isdigit() or len(digits) < 4:
+        raise UsageError(
+            f"{option} {said}: not a time",
+            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
+        )
+    return digits

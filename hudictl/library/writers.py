@@ -1,0 +1,94 @@
+"""Traces of writers: pending writes, heartbeats, markers, locks."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudictl.library.opened import IDLE_MS, Opened
+from hudictl.library.rows import Rows
+
+if TYPE_CHECKING:
+    from hudictl.reports.locks import LockDescription
+    from hudictl.reports.markers import MarkerRow
+    from hudictl.state.writers.failed_writes import PendingWrite
+    from hudictl.state.writers.heartbeats import HeartbeatRow
+    from hudictl.state.writers.markers import MarkerFolderRow
+
+
+@dataclass(frozen=True)
+class Writers:
+    """What the writers of a table have left, or are doing."""
+
+    table: Opened
+
+    def heartbeats(self) -> "Rows[HeartbeatRow]":
+        """The writers' heartbeats, the newest instant first: live, expired or stale."""
+        from hudictl.state.writers.heartbeats import HeartbeatRow, heartbeat_rows
+        from hudictl.table.beat_rule import ASSUMED_SENTENCE
+        from hudictl.table.clock import clock_sentence, try_clock
+
+        notes: list[str] = []
+
+        def look() -> list[HeartbeatRow]:
+            clock = try_clock(self.table.core.storage)
+            notes[:] = [clock_sentence(clock), *([ASSUMED_SENTENCE] if self.table.core.heartbeat_rule.assumed else [])]
+            return heartbeat_rows(self.table.core, clock)[::-1]
+
+        return Rows(HeartbeatRow, look, notes)
+
+    def markers(self) -> "Rows[MarkerFolderRow]":
+        """The instants with markers."""
+        from hudictl.state.writers.markers import MarkerFolderRow, marker_folder_rows
+
+        return Rows(MarkerFolderRow, lambda: marker_folder_rows(self.table.core))
+
+    def markers_of(self, instant: str) -> "Rows[MarkerRow]":
+        """The markers of an instant, and whether each data file exists."""
+        from hudictl.reports.markers import MarkerRow, marker_rows
+        from hudictl.table.writers.markers import marker_folders, read_markers
+
+        notes: list[str] = []
+
+        def look() -> list[MarkerRow]:
+            folder = read_markers(self.table.core, instant) if instant in marker_folders(self.table.core) else None
+            notes[:] = [f"the list may be incomplete: {folder.partial}"] if folder and folder.partial else []
+            return marker_rows(self.table.core, folder) if folder else []
+
+        return Rows(MarkerRow, look, notes)
+
+    def failed_writes(self, idle_ms: int = IDLE_MS) -> "Rows[PendingWrite]":
+        """The pending writes, newest first, with a verdict: running, failed or unknown. The notes have pending table
+        services that are at work or stalled."""
+        from hudictl.state.services.stalled import find_stalled
+        from hudictl.state.timeline.unfinished import in_words
+        from hudictl.state.writers.failed_writes import PendingWrite, pending_writes
+        from hudictl.table.clock import clock_sentence, storage_now_ms, try_clock
+        from hudictl.table.timeline.active import load_timeline
+
+        notes: list[str] = []
+
+        def look() -> list[PendingWrite]:
+            core = self.table.core
+            clock = try_clock(core.storage)
+            rows = pending_writes(core, idle_ms, clock)[::-1]
+            stalled = find_stalled(core, load_timeline(core), storage_now_ms(clock), idle_ms)
+            services = (
+                f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}"
+                for entry in stalled
+            )
+            notes[:] = [*(said.rstrip("; ") for said in services), clock_sentence(clock)]
+            return rows
+
+        return Rows(PendingWrite, look, notes)
+
+    def locks(self) -> "LockDescription":
+        """The lock that a change would take, and the existing locks."""
+        from hudictl.reports.locks import describe_locks
+        from hudictl.table.locks.config import NOTHING_SAID
+
+        return describe_locks(self.table.core, self.table.access.locking or NOTHING_SAID)
+
+    def ignored_lock_settings(self) -> tuple[str, ...]:
+        """Lock settings in hoodie.properties: they are ignored, because they are the table's and not the operator's."""
+        from hudictl.table.locks.config import ignored_settings
+
+        return tuple(ignored_settings(self.table.core))
