@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from tests.walks.product import Answer
 from tests.walks.table import DEATH, FAILURE, Table
@@ -81,14 +82,25 @@ def unexpected(table: Table, check: Answer) -> list[str]:
     expected = {*ALWAYS, *hudis}.union(*(findings for done, findings in AFTER.items() if done in table.past))
     # A pending clean is of the table of which this is a copy.
     copied = [row for row in check.result if "where the table was when it was planned" in str(row.get("meaning"))]
-    left = [row for row in check.result if row["finding"] not in expected and row not in copied]
+    explained = [*copied, *_bare(table, check)]
+    left = [row for row in check.result if row["finding"] not in expected and row not in explained]
     return [json.dumps({key: value for key, value in row.items() if key != "table"}) for row in left]
 
 
 def of_hudi(table: Table, step: str, check: Answer) -> bool:
     """Whether check finds what Hudi leaves by itself, so that rows are missing after a step."""
     late = (LATE_BY_0_15,) if (table.version, step, bool(table.pending)) == ("v6", "late_index", True) else ()
-    return any(row["finding"] in (*BY_0_15, *late) for row in check.result)
+    return bool(bare(table, check)) or any(row["finding"] in (*BY_0_15, *late) for row in check.result)
+
+
+def bare(table: Table, check: Answer) -> list[str]:
+    """The files that readers lack since Hudi took back what had replaced them: its clean had taken them before."""
+    return [row["subject"] for row in _bare(table, check)]
+
+
+def _bare(table: Table, check: Answer) -> list[Any]:
+    rows = check.result if check.code in (0, 3) else []
+    return [row for row in rows if row["finding"] == "missing-file" and row.get("subject") in table.bare]
 
 
 def missed(table: Table, step: str, check: Answer) -> str:

@@ -147,7 +147,8 @@ def _cleaned(table: Table) -> JudgeError | None:
     """Hudi cleans all but the newest versions; its error, if it does not."""
     table.past.add("clean")
     try:
-        table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
+        with table.cleaning():
+            table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
     except JudgeError as error:
         return error
     return None

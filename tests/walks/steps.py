@@ -177,7 +177,8 @@ def late_clustering(table: Table, chance: Random) -> bool:
 def clean(table: Table, chance: Random) -> bool:
     """What few commits, or one version, need is kept."""
     kept = {"hoodie.clean.commits.retained": "1", "hoodie.cleaner.commits.retained": "1"}
-    table.hudi.clean(table.base, {**table.shape.options, **chance.choice((ONE_VERSION, kept))})
+    with table.cleaning():
+        table.hudi.clean(table.base, {**table.shape.options, **chance.choice((ONE_VERSION, kept))})
     return True
 
 
@@ -209,6 +210,7 @@ def hudi_rollback(table: Table, chance: Random) -> bool:
     if len(table.active) < 2:
         return False
     newest = table.active[-1].time
+    table.taken_back({newest})
     with _maybe_dying(table, chance, UNDO_DEATHS):
         table.hudi.rollback(table.base, newest, table.shape.options)
     return True
@@ -223,6 +225,7 @@ def hudi_restore(table: Table, chance: Random) -> bool:
     if target in {entry.time for entry in table.active}:
         removed = later(table.timeline, target, rule)
         table.wanted = [write for write in table.writes if write.instant not in removed]
+        table.taken_back(removed)
     with _maybe_dying(table, chance, UNDO_DEATHS):
         table.hudi.restore(table.base, target, {**table.shape.options, **LAZY})
     return True

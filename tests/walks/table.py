@@ -3,12 +3,15 @@
 import os
 import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from hudictl.formats.commit_metadata import decode
 from tests.interop.judge import Judge, JudgeError
+from tests.interop.killed import data_files, timeline_files
 from tests.interop.scenarios import Row, digest
 from tests.walks.rows import Instant, Write, rows_after
 from tests.walks.shape import PARTITIONS, Shape
@@ -26,7 +29,8 @@ class Table:
     or failed. ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is
     finished. ``keys`` are all that were ever written, or tried to be. ``broken``: instants that keep Hudi from reading
     or writing, or hide rows. ``copied``: those with a copy's times as completion times.
-    ``undone``: a clustering that has undone a commit.
+    ``undone``: a clustering that has undone a commit. ``cleaned``: files that Hudi's cleans took. ``bare``: those of
+    them whose groups have lost, by Hudi, what had replaced them.
     """
 
     hudi: Judge
@@ -43,6 +47,8 @@ class Table:
     broken: set[str] = field(default_factory=set)
     copied: frozenset[str] = frozenset()
     undone: str = ""
+    cleaned: set[str] = field(default_factory=set)
+    bare: set[str] = field(default_factory=set)
 
     @property
     def version(self) -> str:
@@ -89,6 +95,26 @@ class Table:
         self.writes[self.writes.index(write)] = replace(write, instant=time)
         self.broken.add(time)
 
+    @contextmanager
+    def cleaning(self) -> Iterator[None]:
+        """Around a clean of Hudi's: notes what it takes."""
+        before = data_files(self.base)
+        try:
+            yield
+        finally:
+            self.cleaned |= before - data_files(self.base)
+
+    def taken_back(self, times: Collection[str]) -> None:
+        """Notes what is bare once Hudi has taken back these writes: it does not ask what a clean has taken since, which
+        hudictl refuses. It may do so later: a rollback that ends with an error is done by a later writer."""
+        groups = set[str]()
+        for file in timeline_files(self.base):
+            if file.name[:17] in times and file.suffix in (".commit", ".deltacommit", ".replacecommit"):
+                commit = decode(file.read_bytes(), file.name)
+                groups.update(stat.file_id for stats in commit.stats.values() for stat in stats)
+                groups.update(group for replaced in commit.replaced.values() for group in replaced)
+        self.bare |= {file for file in self.cleaned if Path(file).name.lstrip(".").partition("_")[0] in groups}
+
     def rows_known(self, kept: Collection[str]) -> bool:
         """Whether the rows are known once only these writes are kept: what came after a commit that is ahead was built
         on it, and stays."""
@@ -107,7 +133,7 @@ class Table:
     def copy(self, folder: Path) -> "Table":
         """The same table, elsewhere."""
         base = shutil.copytree(self.base, folder / "table", symlinks=True)
-        own = {name: set(getattr(self, name)) for name in ("strays", "past", "broken")}
+        own = {name: set(getattr(self, name)) for name in ("strays", "past", "broken", "cleaned", "bare")}
         return replace(self, base=base, writes=list(self.writes), **own)
 
     def age_heartbeats(self) -> None:

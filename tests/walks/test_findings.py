@@ -9,8 +9,11 @@ from typing import Any, cast
 
 import pytest
 
+from hudictl.formats.commit_metadata import decode
 from hudictl.reports.health.families import NAMES
-from tests.walks.findings import AFTER, ALWAYS, AT_ONCE, BROKEN, BY_0_15, missed, of_hudi, unexpected
+from tests import support
+from tests.interop.killed import data_files, timeline_files
+from tests.walks.findings import AFTER, ALWAYS, AT_ONCE, BROKEN, BY_0_15, bare, missed, of_hudi, unexpected
 from tests.walks.product import Answer
 from tests.walks.shape import by_chance
 from tests.walks.table import DEATH, FAILURE, Table
@@ -67,6 +70,32 @@ def test_what_an_index_beside_a_failed_write_costs_is_hudis() -> None:
     assert not of_hudi(table, "upsert", answer)
     table = replace(table, hudi=cast(Any, SimpleNamespace(version="v8", timeline=lambda _: late)))
     assert not of_hudi(table, "late_index", answer)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_files_that_a_clean_took_are_missing_by_hudi_once_it_takes_back_what_replaced_them(
+    version: str, tmp_path: Path
+) -> None:
+    table = replace(table_of(version), base=support.unpack(version, "cow_cluster", tmp_path))
+    clustering = max(file for file in timeline_files(table.base) if file.suffix == ".replacecommit")
+    groups = [group for ids in decode(clustering.read_bytes(), "").replaced.values() for group in ids]
+    files = sorted(data_files(table.base))
+    replaced = next(file for file in files if Path(file).name.startswith(groups[0]))
+    other = next(file for file in files if not Path(file).name.startswith(tuple(groups)))
+    with table.cleaning():
+        (table.base / replaced).unlink()
+        (table.base / other).unlink()
+    answer = Answer(("check",), 3, json.dumps({"rows": [missing(replaced), missing(other)]}), "")
+    assert bare(table, answer) == []
+    assert len(unexpected(table, answer)) == 2
+    table.taken_back({clustering.name[:17]})
+    assert bare(table, answer) == [replaced]
+    assert [json.loads(row)["subject"] for row in unexpected(table, answer)] == [other]
+    assert of_hudi(table, "upsert", answer)
+
+
+def missing(file: str) -> dict[str, str]:
+    return {"finding": "missing-file", "subject": file}
 
 
 def test_a_check_that_fails_is_a_finding() -> None:

@@ -154,6 +154,9 @@ def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
     if missed := findings.missed(table, name, check):
         report.problems.append(f"after {name}, check does not find {missed}")
         return False
+    if lost := findings.bare(table, check):
+        report.hudis.append(f"after {name}: a clean had taken what readers need without what Hudi took back: {lost}")
+        return False
     if not table.interrupted and (left := findings.unexpected(table, check)):
         # What Hudi itself has broken is rightly found.
         kind = report.hudis if table.good and not table.adopted and table.wrong_rows() else report.problems
