@@ -17,8 +17,8 @@ from tests.walks.table import Table
 # 0.15.0 cannot make a record index anew where a compaction is pending: nor after its own `delete_metadata_table`.
 KNOWN = re.compile(
     r"^v6 record .*fails: NoSuchElementException: No value present in Option"
-    # A log compaction while a bucket of consistent hashing is resized (1.2.0).
-    r"|^v9 hashing compaction fails: NumberFormatException: For input string"
+    # No release compacts the logs of consistent hashing: it takes their ids for numbers.
+    r"|^v\d hashing compaction fails: NumberFormatException: For input string"
 )
 
 
