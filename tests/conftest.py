@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.s3 import S3
 
 INTEROP = Path(__file__).parent / "interop"
+# Where all tests of a mark are, of those that are run by themselves.
+ROOMS = {"hudi": INTEROP, "crash": Path(__file__).parent / "crash"}
 
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
 os.environ["TZ"] = "UTC"
@@ -36,7 +38,8 @@ settings.load_profile("unhurried")
 
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
-# on 6 or 9 each time (tests take turns), and on all three with the long form. These look at what each Hudi has written.
+# on 6 or 9 each time (tests take turns), and on all three with the long form. A crash is tried on both: their timelines
+# are published in other ways. These look at what each Hudi has written.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
 _VERSIONS = ("v6", "v8", "v9")
 
@@ -52,8 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Who leaves the real Hudi out need not import its tests, a quarter of all."""
-    return True if collection_path == INTEROP and "not hudi" in config.option.markexpr else None
+    """Who leaves the real Hudi out need not import its tests, a quarter of all; who wants one room, no other."""
+    wanted = config.option.markexpr
+    if collection_path == INTEROP and "not hudi" in wanted:
+        return True
+    room = None if " or " in wanted else ROOMS.get(wanted.partition(" ")[0])
+    inside = room is None or room in (collection_path, *collection_path.parents) or collection_path in room.parents
+    return None if inside else True
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -64,7 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
-        copies = any(f"/tests/{room}" in folder for room in ("state", "reports", "ops", "cli", "interop"))
+        crash = item.get_closest_marker("crash") is not None
+        copies = crash or any(f"/tests/{room}" in folder for room in ("state", "reports", "ops", "cli", "interop"))
         long = copies and module not in _EACH_VERSION and "v8" in words
         if short := item.get_closest_marker("short"):
             cases = {case for case in short.args if words >= set(case.split("-"))}
@@ -75,7 +84,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if long:
             item.add_marker(pytest.mark.full)
     for name, cases in [] if config.option.products else products.items():
-        each = any(f"/{module}.py" in name for module in _EACH_VERSION)
+        each = any(f"/{module}.py" in name for module in _EACH_VERSION) or "tests/crash/" in name
         for item in set(cases) - set(covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)):
             item.add_marker(pytest.mark.full)
     # A case that is renamed would leave the short form, and nobody would see it. Who asks for single tests has not all.

@@ -1,11 +1,21 @@
 """Which cases of a test the short form runs."""
 
+import re
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.conftest import covering
+from tests.conftest import ROOMS, covering
 from tests.support import VERSIONS
+
+
+def test_what_is_collected_alone_is_all_in_its_room() -> None:
+    files = {path: path.read_text() for path in Path(__file__).parent.rglob("*.py")}
+    for mark, room in ROOMS.items():
+        found = [path for path, text in files.items() if re.search(rf"mark\.{mark}\b", text)]
+        assert found
+        assert [path for path in found if room not in path.parents] == []
 
 
 def cases(**parameters: list[Any]) -> list[Any]:
@@ -33,6 +43,15 @@ def test_no_case_of_a_list_is_left_out() -> None:
     listed = cases(damage=["lost", "cut", "empty"])
     assert covering(listed, 0) == listed
     assert sorted(covering(listed, 1), key=listed.index) == listed
+
+
+def test_each_version_comes_where_they_do_not_take_turns() -> None:
+    product = cases(version=["v6", "v9"], kind=["cow", "mor"], store=["moves", "copies"])
+    for turn in range(len(product)):
+        chosen = [case.callspec.params for case in covering(product, turn)]
+        assert sorted(case["version"] for case in chosen) == ["v6", "v9"]
+        assert {case["kind"] for case in chosen} == {"cow", "mor"}
+        assert {case["store"] for case in chosen} == {"moves", "copies"}
 
 
 def test_of_versions_alone_one_comes_by_turns() -> None:

@@ -68,8 +68,9 @@ MORE_CASES = [(version, name, "back") for version in support.VERSIONS for name i
 
 
 @pytest.mark.short(
-    *("v6-cow_record_index-back", "v9-mor_part-back-moves", "v6-mor_part-forward-moves", "v9-mor_part-forward-store"),
-    *("v6-cow_record_index-lossy-store", "v9-mor_part-without_column_stats-moves", "v9-cow_record_index-deleted"),
+    *("v6-cow_record_index-back-store", "v9-mor_part-back-moves", "v6-mor_part-forward-moves"),
+    *("v9-mor_part-forward-store", "v6-cow_record_index-lossy-store", "v9-cow_record_index-deleted-moves"),
+    "v9-mor_part-without_column_stats-moves",
 )
 @pytest.mark.parametrize(("version", "name", "way"), CASES)
 def test_a_restore_that_dies_keeps_the_same_of_the_metadata_table(
@@ -114,7 +115,7 @@ def _rolls_back_everywhere(version: str, kind: str, every: int, folder: Path) ->
     rollback_support._crash_everywhere(case, every, ended=ended)
 
 
-@pytest.mark.short("v6-completed-store", "v6-blocks-moves", "v9-compacted-moves", "v9-compacted-store")
+@pytest.mark.short("v6-completed-store", "v6-blocks-moves", "v9-compacted-moves")
 @VERSIONS
 @pytest.mark.parametrize("kind", list(ROLLBACKS))
 def test_a_rollback_that_dies_keeps_the_same_of_the_metadata_table(
@@ -158,7 +159,7 @@ def _everywhere(base: Path, act: Base, check: Base, every: int, *, folders: bool
         _assert_as(content(trial), died, (at, torn), folders=folders)
 
 
-@pytest.mark.short("v6-cow_record_index-some", "v9-mor_part-some")
+@pytest.mark.short("v6-cow_record_index-some-moves", "v9-mor_part-some-store")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_record_index", "mor_part"])
 @HOW_MANY
@@ -191,7 +192,7 @@ def test_a_deletion_of_orphans_that_dies_keeps_the_listing(
 # A withdrawal
 
 
-@pytest.mark.short("v6-mor_part-some", "v9-cow_record_index-some")
+@pytest.mark.short("v6-mor_part-some-store", "v9-cow_record_index-some-moves")
 @VERSIONS
 @pytest.mark.parametrize("name", ["mor_part", "cow_record_index"])
 @HOW_MANY

@@ -28,7 +28,6 @@ def _delete(base: Path, metadata: str) -> None:
     delete_orphans(session(table), plan)
 
 
-@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("metadata", ["keep", "delete"])
 @pytest.mark.parametrize("lists", [True, False], ids=["listed", "not listed"])

@@ -40,7 +40,6 @@ def _begun_compaction(base: Path) -> str:
     return compaction.time
 
 
-@pytest.mark.short("v6", "v9")
 @VERSIONS
 @pytest.mark.parametrize(("name", "every"), [*COMPLETED, *FAILED])
 def test_dies_anywhere(version: str, name: str, every: int, tmp_path: Path) -> None:

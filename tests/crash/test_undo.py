@@ -53,7 +53,10 @@ def _assert_as_before(case: Case, base: Path) -> None:
     assert begun_undo(open_table(str(base))) is None
 
 
-@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster", "v9-mor_savepoints", "v6-mor_failed_direct")
+@pytest.mark.short(
+    *("v6-mor_savepoints-keep", "v6-mor_failed_direct-everything"),
+    *("v9-cow_cluster-everything", "v9-mor_savepoints-keep"),
+)
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), TABLES)
 @pytest.mark.parametrize("options", [KEEPING, EVERYTHING], ids=["keep", "everything"])
@@ -75,7 +78,7 @@ def test_a_restore_that_died_is_undone(
         _assert_as_before(case, base)
 
 
-@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster", "v9-mor_savepoints")
+@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), TABLES)
 def test_a_restore_that_died_is_finished_and_then_undone(version: str, name: str, number: int, tmp_path: Path) -> None:
@@ -96,7 +99,10 @@ def test_a_restore_that_died_is_finished_and_then_undone(version: str, name: str
         _assert_as_before(case, base)
 
 
-@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster", "v9-mor_savepoints", "v6-mor_failed_direct")
+@pytest.mark.short(
+    *("v6-mor_savepoints-everything", "v6-mor_failed_direct-keep"),
+    *("v9-cow_cluster-keep", "v9-mor_savepoints-everything"),
+)
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), TABLES)
 @pytest.mark.parametrize("options", [KEEPING, EVERYTHING], ids=["keep", "everything"])

@@ -470,8 +470,12 @@ def make_environment(cache: Path) -> Path:
 def fetch_jar(cache: Path, artifact: str) -> Path:
     """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version, or
     group:name:version:jar:classifier."""
-    _, name, release, *kind = artifact.split(":")
+    group, name, release, *kind = artifact.split(":")
     jar = cache / "jars" / f"{'-'.join([name, release, *kind[1:]])}.jar"
+    # Maven takes seconds to find what is there, and there are up to a dozen jars.
+    local = Path.home() / ".m2/repository" / group.replace(".", "/") / name / release / jar.name
+    if local.exists():
+        return local
     if not jar.exists():
         partial = cache / "jars" / "partial"
         run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])

@@ -12,7 +12,8 @@ SOURCE = Path(__file__).with_name("DyingFileSystem.java")
 
 
 def file_system() -> Any:
-    """The JVM's local file system, replaced by one that can die when this is first called."""
+    """The JVM's local file system, replaced when this is first called: by one that can die, and that sets permissions
+    without another process."""
     hadoop, settings = hudi().org.apache.hadoop, SparkSession.active()._jsc.hadoopConfiguration()
     local = hudi().java.net.URI("file:///")
     current = hadoop.fs.FileSystem.get(local, settings)

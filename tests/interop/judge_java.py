@@ -1,8 +1,10 @@
 """Java values in Python, for ``judge_server.py`` and its parts: so without hudictl, too."""
 
 import os
+from functools import cache
 from typing import Any
 
+from py4j.java_gateway import JavaPackage
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
@@ -24,9 +26,23 @@ def java_map(values: Any) -> dict[str, str]:
     return {str(entry.getKey()): str(entry.getValue()) for entry in values.entrySet()}
 
 
+@cache
 def hudi() -> Any:
     """The JVM's packages: ``hudi().org.apache.hudi...``."""
-    return SparkSession.active()._jvm
+    return _Names(SparkSession.active()._jvm)
+
+
+class _Names:
+    """Packages and classes, each asked for once: for each part of a name py4j looks into all jars."""
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._found, name)
+        found = _Names(found) if isinstance(found, JavaPackage) else found
+        setattr(self, name, found)
+        return found
 
 
 def storage_conf() -> Any:

@@ -22,7 +22,7 @@ import judge_locks
 import judge_logs
 import judge_validators
 import judge_walks
-from judge_deaths import changes_seen, die_at, revive
+from judge_deaths import changes_seen, die_at, file_system, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from judge_view import files, slices
 from py4j.protocol import Py4JJavaError
@@ -475,6 +475,7 @@ def main(jars: str, scratch: str, store: str) -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     spark = start_spark(jars, scratch, store)
+    file_system()
     requests: Iterator[str] = iter(sys.stdin)
     print(json.dumps({"ok": "ready"}), file=replies, flush=True)
     for line in requests:

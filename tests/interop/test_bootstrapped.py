@@ -137,7 +137,7 @@ def test_merged_records_are_those_of_hudi(judge: Judges, version: str, tmp_path:
         assert_as_queried(hudi, base)
 
 
-@pytest.mark.short("v6-mixed-2", "v8-metadata-1", "v9-full-2")
+@pytest.mark.short("v6-mixed-2", "v9-metadata-1")
 @pytest.mark.parametrize(("mode", "died"), [("full", "2"), ("metadata", "1"), ("mixed", "1"), ("mixed", "2")])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_bootstrap_that_died(judge: Judges, version: str, mode: str, died: str, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def told(base: Path) -> Afterwards:
     return afterwards_then(table, operation_instants(table.storage)[-1])
 
 
-@pytest.mark.short("v6-COPY_ON_WRITE", "v8-MERGE_ON_READ", "v9-COPY_ON_WRITE")
+@pytest.mark.short("v6-COPY_ON_WRITE", "v9-MERGE_ON_READ")
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_consumer_that_starts_again(

@@ -37,7 +37,10 @@ def copies() -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.short("v6-mor_part", "v6-mor_pending_compaction", "v8-cow_cluster", "v8-mor_part", "v9-cow_cleaned")
+@pytest.mark.short(
+    *("v6-mor_pending_compaction-20261121025411624", "v8-mor_part-20261121025840258"),
+    *("v9-cow_cleaned-20261121030336245", "v9-cow_cluster-20261121030316018"),
+)
 @pytest.mark.parametrize(("version", "name", "target"), copies())
 def test_copy(judge: Judges, version: str, name: str, target: str, tmp_path: Path) -> None:
     hudi, source = judge(version), Copy(version, name, support.unpack(version, name, tmp_path))

@@ -111,7 +111,7 @@ def made(hudi: Judge, base: Path, kind: str, middle: Callable[[History], None]) 
 
 
 def short() -> pytest.MarkDecorator:
-    return pytest.mark.short("overwrite-cow-v6", "update-mor-v8", "restore-cow-v9")
+    return pytest.mark.short("overwrite-cow-v6", "restore-cow-v9")
 
 
 @short()

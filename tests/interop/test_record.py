@@ -46,7 +46,7 @@ def test_every_key(judge: Callable[[str], Judge], tmp_path: Path, version: str, 
     assert_found(judge(version), support.unpack(version, name, tmp_path))
 
 
-@pytest.mark.short("v6-mor_savepoints", "v8-mor_savepoints", "v9-cow_part", "v9-mor_savepoints")
+@pytest.mark.short("v6-mor_savepoints", "v9-cow_part")
 @pytest.mark.parametrize("name", ["cow_part", "mor_savepoints"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_after_more_writes(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:
@@ -62,7 +62,7 @@ def test_after_more_writes(judge: Callable[[str], Judge], tmp_path: Path, versio
     assert_found(hudi, base, 1, 1001)
 
 
-@pytest.mark.short("v6-mor_savepoints", "v8-mor_part", "v9-cow_cleaned", "v9-mor_part")
+@pytest.mark.short("v6-mor_savepoints", "v8-mor_part", "v9-cow_cleaned")
 @pytest.mark.parametrize("name", ["cow_cleaned", "cow_cluster", "mor_part", "mor_savepoints"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_history_as_of_each_commit(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:
@@ -95,7 +95,7 @@ def test_history_as_of_each_commit(judge: Callable[[str], Judge], tmp_path: Path
         assert [row.instant for row in rows if row.visible] == ([by_time[last]] if last in by_time else [])
 
 
-@pytest.mark.short("v6-DYNAMIC_V0", "v8-SIMPLE", "v9-DYNAMIC_V0")
+@pytest.mark.short("v6-DYNAMIC_V0", "v9-SIMPLE")
 @pytest.mark.parametrize("kind", ["SIMPLE", "DYNAMIC_V0"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_bloom_filters_of_keys_that_are_not_ascii(

@@ -72,7 +72,7 @@ def _goes_on(hudi: Judge, base: Path, kind: str) -> None:
     assert not findings(base)
 
 
-@pytest.mark.short("restore-cow-v6", "restore-mor-v6", "restore-mor-v8", "restore-cow-v9", "restore-mor-v9")
+@pytest.mark.short("restore-mor-v6", "restore-cow-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", ["restore", "rollback"])
