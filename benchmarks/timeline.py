@@ -1,4 +1,5 @@
-"""How long ``hudictl timeline show`` takes on long timelines, active and archived, and what ``--limit 20`` saves.
+"""How long ``hudictl timeline show`` takes on long timelines, active and archived, and what ``--limit 20`` saves; and
+``timeline report``, with the size of its page.
 
 The instants are one commit of the real Hudi (of ``tests/tables``), again and again with other times. Each command is a
 process of its own; the base of the ratios is a process that lists the same folder, with the size of each file.
@@ -34,6 +35,7 @@ BEGIN = dt.datetime(2026, 11, 22)
 AT_ONCE = 10
 # An LSM archive of this many commits is a few files, after Hudi has compacted it.
 LSM_FILES = 10
+PAGE = "page.html"
 LISTING = "import os, sys; print(sum(entry.stat().st_size for entry in os.scandir(sys.argv[1])))"
 
 
@@ -59,9 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{host}, {args.runs} runs each, load average {os.getloadavg()[0]:.1f}\n")
     rows = [["table version", "instants", "command", "median ms", "fastest ms", "to the listing"]]
     failed = False
+    pages: list[str] = []
     for case in cases(args.instants):
         with tempfile.TemporaryDirectory(prefix="hudictl-benchmark-", dir=args.scratch) as scratch:
             times = measure(commands(generate(case, Path(scratch)), case), args.runs)
+            page = Path(scratch, PAGE)
+            pages.append(f"{case}: a page of {page.stat().st_size if page.exists() else 0:,} bytes")
         base = statistics.median(times["listing"])
         for name, values in times.items():
             failed = failed or not values
@@ -70,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             where = "archived" if case.archived else "active"
             rows.append([case.version[1:], f"{case.instants:,} {where}", name, *cells, ratio])
     print_table(rows)
+    print("", *pages, sep="\n")
     return 1 if failed else 0
 
 
@@ -84,6 +90,8 @@ def commands(base: Path, case: Case) -> dict[str, list[str]]:
     """What is measured, by the name to print."""
     timeline, archive = folders(base, case.version)
     show = [sys.executable, "-m", "hudictl", "timeline", "show", "-t", str(base)]
+    report = [sys.executable, "-m", "hudictl", "timeline", "report", "--engine", "local", "-t", str(base)]
+    report += ["--html", str(base.parents[1] / PAGE)]
     more = ["--archived"] if case.archived else []
     limit = ["--limit", "20"]
     return {
@@ -92,6 +100,7 @@ def commands(base: Path, case: Case) -> dict[str, list[str]]:
             " ".join(["show", *options]): [*show, *options]
             for options in ([*more], [*more, *limit], [*more, *limit, "--desc"])
         },
+        **{" ".join(["report", *options]): [*report, *options] for options in ([*more, "--quick"], [*more])},
     }
 
 

@@ -37,6 +37,7 @@ PAGES = [
     "docs/beside-hudi-cli.md",
     "docs/hudi-cli.md",
     "docs/restore-in-ten-steps.md",
+    "docs/report.md",
     "docs/rollback.md",
     "docs/locks.md",
     "docs/logs.md",

@@ -65,6 +65,7 @@ from hudictl.reports.table import TableDescription
 from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
 from hudictl.reports.timeline_pairs import TimelinePair
+from hudictl.reports.timeline_report import ReportWritten
 from hudictl.reports.undo_list import UndoRow
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
@@ -121,6 +122,7 @@ DOCUMENTS = (
     Document("table schema", ROWS, SchemaChange, "with `--history`", None),
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`", "--with-metadata-table"),
+    Document("timeline report", RESULT, ReportWritten, line=None),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition, line="20261121030415374"),
     Document("commit show", ROWS, CommitFile, "with `--by file`", "20261121030415374 --by file"),

@@ -36,6 +36,11 @@ WORDS = {
     "max_bytes": "The largest.",
     "mean_bytes": "The arithmetic mean.",
     "std_dev_bytes": "The standard deviation; 0 for a single one.",
+    # The page of timeline report
+    "ReportWritten.file": "The file.",
+    "ReportWritten.bytes": "Its size.",
+    "ReportWritten.instants": "Number of bars: the instants of the table and of its metadata table.",
+    "ReportWritten.pending": "Number of pending instants of the table.",
     # Copies
     "CopyPlan.as_of": "Requested time of the commit.",
     "CopyPlan.to": "URI of the copy.",

@@ -97,6 +97,7 @@ EXAMPLES = {
     "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),
     "timeline inspect": (f"timeline inspect {_WRITTEN}",),
+    "timeline report": ("timeline report --html trips.html", "timeline report --html trips.html --quick"),
     "timeline show": (
         "timeline show --limit 20",
         "timeline show --with-metadata-table",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hudictl.state.orphans.find import OrphanRow
 
 SMALL_FILE_LIMIT = 104_857_600
-"""Hudi's default of hoodie.parquet.small.file.limit, in bytes."""
+"""Hudi's default of hoodie.parquet.small.file.limit, in bytes (0.15.0 to 1.2.0)."""
 
 
 @dataclass(frozen=True)

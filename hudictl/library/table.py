@@ -9,14 +9,13 @@ from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Unpack
 
     from hudictl.library.change import TableChange
     from hudictl.library.files import DataFiles
     from hudictl.library.logs import LogFiles
     from hudictl.library.metadata import MetadataTable
+    from hudictl.library.pictures import Pictures
     from hudictl.library.records import Records
     from hudictl.library.rollbacks import Rollbacks
     from hudictl.library.services import TableServices
@@ -130,6 +129,13 @@ class HudiTable:
         return Records(self.opened)
 
     @property
+    def pictures(self) -> "Pictures":
+        """Bars of the instants, and a page for a ticket."""
+        from hudictl.library.pictures import Pictures
+
+        return Pictures(self.opened)
+
+    @property
     def writers(self) -> "Writers":
         """Pending writes, heartbeats, markers and locks."""
         from hudictl.library.writers import Writers
@@ -143,12 +149,7 @@ class HudiTable:
     def __enter__(self) -> "HudiTable":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: "TracebackType | None",
-    ) -> None:
+    def __exit__(self, *_ended: object) -> None:
         self.close()
 
     def describe(self) -> "TableDescription":

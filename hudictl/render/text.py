@@ -14,13 +14,15 @@ from hudictl.phrases import printable
 from hudictl.render.columns import by_importance
 from hudictl.render.words import age
 
-__all__ = ["Console", "console", "judged", "print_facts", "print_lines", "print_table"]
+__all__ = ["PROSE", "Console", "console", "judged", "print_facts", "print_lines", "print_table"]
 
 Cell = tuple[str, str]
 """A text and its style."""
 
 _COMPLETED = "COMPLETED"
 _UNBOUNDED = 100_000
+PROSE = 110
+"""Columns that eyes follow to the next line."""
 _GAP = "  "
 _NARROWEST = 20
 """No column is made narrower for the sake of others."""
@@ -111,12 +113,13 @@ def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
             out.print(Text(" " * width).append(other, style))
 
 
-def print_lines(out: Console, lines: Sequence[str]) -> None:
-    """Sentences, one a line; on a terminal, wrapped between words."""
+def print_lines(out: Console, lines: Sequence[str], widest: int = _UNBOUNDED) -> None:
+    """Sentences, one a line; on a terminal, wrapped between words, and no wider than ``widest``."""
+    width = out.width if out.width == _UNBOUNDED else min(out.width, widest)
     for line in lines:
         said = printable(line)
         indent = " " * (len(said) - len(said.lstrip()))
-        text = Text("\n").join(Text(indent + part) for part in _wrapped(said.lstrip(), out.width - len(indent)))
+        text = Text("\n").join(Text(indent + part) for part in _wrapped(said.lstrip(), width - len(indent)))
         mark = _MARK.match(said)
         if mark:
             text.stylize(_BAD if mark["bad"] else _DOUBTFUL, 0, mark.end())

@@ -1,6 +1,6 @@
 """``commit``: what commits did, from their metadata, as Hudi's procedures count it (checked on 0.15.0 to 1.2.0)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Refused, Unreadable
@@ -17,7 +17,7 @@ from hudictl.reports.records import (
     sums_of,
     the_one,
 )
-from hudictl.reports.timeline import TimelineFilter, instants_shown
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_shown
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import at_one_time
 
@@ -125,9 +125,11 @@ class CheckpointRow:
     problem: str | None
 
 
-def commit_rows(table: Table, wanted: TimelineFilter) -> Iterator[CommitRow]:
-    """The completed writes. Raises Unreadable: see ``records_of``."""
-    rows = records_of(table, _completed(wanted), lambda entry: (_row(entry), schema_of(entry)))
+def commit_rows(
+    table: Table, wanted: TimelineFilter, listed: Sequence[tuple[Entry, str]] | None = None
+) -> Iterator[CommitRow]:
+    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``records_of``."""
+    rows = records_of(table, _completed(wanted), lambda entry: (_row(entry), schema_of(entry)), listed=listed)
     return _against_older(rows) if wanted.descending else _against_older_first(rows)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from hudictl.errors import HudictlError
-from hudictl.formats.instants import CLEAN, Instant
+from hudictl.formats.instants import CLEAN, Instant, State
 from hudictl.phrases import span
 from hudictl.state.facts import read_signs
 from hudictl.state.services.stalled import find_stalled
@@ -39,7 +39,8 @@ def _diagnoses(table: Table) -> Mapping[str, str]:
 def _waits(entry: Instant, age: str) -> str:
     if entry.action == CLEAN:
         return f"no activity for {age}: Hudi's next clean executes its plan"
-    return f"scheduled, not started; no activity for {age}"
+    begun = "scheduled, not started" if entry.state is State.REQUESTED else "begun, not completed"
+    return f"{begun}; no activity for {age}"
 
 
 def _with_remedy(text: str, remedy: Sequence[Remedy]) -> str:

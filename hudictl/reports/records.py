@@ -56,6 +56,7 @@ def records_of(
     *,
     plans: bool = False,
     chosen: Callable[[Entry], bool] = lambda _: True,
+    listed: Sequence[tuple[Entry, str]] | None = None,
 ) -> Iterator[Row]:
     """What is told of the instants of known actions, one after the other: no records but those of one instant are in
     memory. The timeline is listed at once; what is archived meanwhile is read there.
@@ -64,11 +65,13 @@ def records_of(
         told: makes of an instant what is kept of it.
         plans: whether requests are read, too; of an archive of layout 1 they are not.
         chosen: the instants that are read at all.
+        listed: the wanted instants, if they are listed already.
 
     Raises:
         Unreadable: the timeline folder is missing, or the archive is damaged.
     """
-    shown = [pair for pair in at_one_time(lambda: instants_shown(table, wanted)) if chosen(pair[0])]
+    found = at_one_time(lambda: instants_shown(table, wanted)) if listed is None else listed
+    shown = [pair for pair in found if chosen(pair[0])]
     for file, members in groupby(
         shown, key=lambda pair: pair[0].file if isinstance(pair[0], ArchivedInstant) else None
     ):

@@ -20,7 +20,13 @@ def with_bytes(table: Table, rows: Sequence[SavepointRow], engine: Engine) -> li
     Raises Unreadable: a savepoint. StorageFailed, EngineFailed.
     """
     timeline = load_timeline(table)
-    stored = files_of_table(table, timeline, engine)
+    return held_bytes(table, rows, timeline, files_of_table(table, timeline, engine))
+
+
+def held_bytes(
+    table: Table, rows: Sequence[SavepointRow], timeline: Timeline, stored: Sequence[StoredFile]
+) -> list[SavepointRow]:
+    """The same with all data files, as they were listed. Raises Unreadable: a savepoint."""
     sizes = {file.path: file.size or 0 for file in stored}
     needed = set(_newest(table, stored, timeline))
     saved: dict[str, set[str]] = {}

@@ -47,9 +47,13 @@ class SavepointFile:
     bytes: int | None
 
 
-def savepoint_rows(table: Table) -> list[SavepointRow]:
-    """All savepoints, newest first, including those whose creation was interrupted."""
-    timeline = load_timeline(table)
+def savepoint_rows(table: Table, timeline: Timeline | None = None) -> list[SavepointRow]:
+    """All savepoints, newest first, including those whose creation was interrupted.
+
+    Args:
+        timeline: if it is loaded already.
+    """
+    timeline = timeline or load_timeline(table)
     rows = [_savepoint_row(table, timeline, entry) for entry in timeline.having(fmt.SAVEPOINT)][::-1]
     dropped: dict[str, str] = {}
     with suppress(StorageFailed):

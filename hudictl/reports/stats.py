@@ -108,6 +108,11 @@ def skew_rows(table: Table, engine: Engine, small_file_limit: int) -> list[SizeR
     return sorted(rows, key=lambda row: row.max_bytes, reverse=True)
 
 
+def newest_sizes(table: Table, files: Sequence[StoredFile], timeline: Timeline) -> Iterator[int]:
+    """The sizes of the newest file slices of some files, as queries read them. Raises Unreadable."""
+    return (found.bytes for found in _newest(slice_rows(table, files, timeline, None)))
+
+
 def percentile(ordered: Sequence[int], share: float) -> int:
     """Of at least one value, sorted: as the library counts it that Hudi's procedures use (0.15.0 to 1.2.0)."""
     place = share * (len(ordered) + 1)

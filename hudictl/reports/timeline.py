@@ -1,6 +1,6 @@
 """``timeline show``: one row for each instant, active and archived."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import chain, groupby, islice
@@ -74,7 +74,7 @@ def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
     Raises:
         Unreadable: the timeline folder is missing, or a file of the archive is damaged.
     """
-    return at_one_time(lambda: list(_rows(table, instants_shown(table, wanted))))
+    return at_one_time(lambda: list(rows_of(table, instants_shown(table, wanted))))
 
 
 def instants_shown(table: Table, wanted: TimelineFilter) -> list[tuple[Entry, str]]:
@@ -131,7 +131,8 @@ def _shown(entry: Entry, wanted: TimelineFilter) -> bool:
     )
 
 
-def _rows(table: Table, shown: list[tuple[Entry, str]]) -> Iterator[TimelineRow]:
+def rows_of(table: Table, shown: Sequence[tuple[Entry, str]]) -> Iterator[TimelineRow]:
+    """The rows of ``instants_shown``. Raises FileNotFoundError: see ``at_one_time``; Unreadable."""
     archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in _READ]
     # One body at a time: they can be very many bytes.
     read = {entry: _row(table, entry, ARCHIVED, body) for entry, body, _ in read_bodies(table, archived, plans=False)}

@@ -45,6 +45,7 @@ def looks(copy: Copy) -> list[Command]:
             ("table", "schema", "--history"),
             ("timeline", "show", "--archived"),
             ("timeline", "inspect", done),
+            ("timeline", "report", "--html", "-", *_SCAN),
             ("commit", "list", "--archived"),
             ("checkpoint", "list", "--archived"),
             *((service, "list", "--archived") for service in SERVICES),

@@ -69,6 +69,10 @@ def changed(copy: Copy) -> list[str]:
 
 COMMANDS: dict[str, tuple[str, Callable[[Copy], list[str]]]] = {
     "timeline-show": ("mor_part", lambda copy: ["timeline", "show"]),
+    "timeline-graph": (
+        "mor_restore_interrupted",
+        lambda copy: ["timeline", "show", "--graph", "--with-metadata-table", "--timezone", "UTC"],
+    ),
     "table-show": ("mor_failed_lazy", lambda copy: ["table", "show"]),
     "check": ("mor_failed_lazy", damaged),
     "failed-writes-list": ("mor_failed_lazy", lambda copy: ["failed-writes", "list"]),

@@ -168,10 +168,10 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None, *
         emit_parts(envelope("check", found[0].table if len(found) == 1 else None, rows=rows, skipped=skipped))
     else:
         from hudictl.render.checks import lines
-        from hudictl.render.text import print_lines
+        from hudictl.render.text import PROSE, print_lines
 
         with text_output(common.color) as out:
-            print_lines(out, list(lines(found, names=common.verbose, chosen=chosen, footers=footers)))
+            print_lines(out, list(lines(found, names=common.verbose, chosen=chosen, footers=footers)), PROSE)
 
 
 def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:

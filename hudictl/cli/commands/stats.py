@@ -7,9 +7,8 @@ import click
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options
 from hudictl.cli.tree import StrictGroup
+from hudictl.library.files import SMALL_FILE_LIMIT
 
-_SMALL = 104_857_600
-"""Hudi's default of hoodie.parquet.small.file.limit, in bytes (0.15.0 to 1.2.0)."""
 _OF_SIZES = ("small_percent", "min_bytes", "p10_bytes", "p90_bytes", "p95_bytes", "p99_bytes", "std_dev_bytes")
 
 
@@ -21,7 +20,9 @@ def stats() -> None:
 @stats.command()
 @click.option("--by", type=click.Choice(["partition", "commit"]), default="partition", help="A row for each of these.")
 @click.option("--of", type=click.Choice(["slices", "files"]), default="slices", help="The newest slices, or all files.")
-@click.option("--small-file-limit", metavar="BYTES", default=_SMALL, help="As hoodie.parquet.small.file.limit.")
+@click.option(
+    "--small-file-limit", metavar="BYTES", default=SMALL_FILE_LIMIT, help="As hoodie.parquet.small.file.limit."
+)
 @list_options()
 @engine_options
 def sizes(

@@ -1,5 +1,6 @@
 """``hudictl timeline``."""
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,16 +11,26 @@ import click
 
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import text_output
-from hudictl.cli.streams import emit_parts
+from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.progress import shown
+from hudictl.cli.show import show_result, text_output
+from hudictl.cli.streams import emit, emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
+from hudictl.library.files import SMALL_FILE_LIMIT
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
     from hudictl.library.table import HudiTable
+    from hudictl.reports.timeline_bars import Bars
+    from hudictl.reports.timeline_report import TimelineReport
+    from hudictl.table.settings import Settings
+
+_PIPE = 100
+"""Columns of a graph that is no terminal's."""
 
 
 @click.group(cls=StrictGroup)
@@ -44,6 +55,7 @@ def timeline() -> None:
     help="Show this state only. Repeatable.",
 )
 @click.option("--with-metadata-table", is_flag=True, help="Show the metadata table's instants beside the table's own.")
+@click.option("--graph", "graphic", is_flag=True, help="Draw bars by action, in the terminal's width.")
 @click.option(
     "--watch", type=click.FloatRange(min=0.2), metavar="SECONDS", help="Show it again every SECONDS, until Ctrl-C."
 )
@@ -54,6 +66,7 @@ def show(
     actions: tuple[str, ...],
     states: tuple[str, ...],
     with_metadata_table: bool,
+    graphic: bool,
     watch: float | None,
 ) -> None:
     """Show the active timeline, newest instant first.
@@ -61,14 +74,21 @@ def show(
     With --archived, archived instants are included. The column `timeline` then shows active, archived, or both
     (archiving was interrupted).
 
+    --graph: a row for each action, from request to completion; a page with more is `hudictl timeline report`.
+
     In hudi-cli: `timeline show active`, `timeline show incomplete`; in SQL: `show_timeline`.
     """
     if watch is not None and common.output != "text":
         raise UsageError("--watch goes with --output text")
+    if graphic and (common.output != "text" or given.where or given.columns or given.sort or given.relative):
+        raise UsageError("--graph goes with --output text, without --where, --columns, --sort and --relative")
     table = common.table()
 
     def once() -> None:
-        if with_metadata_table:
+        if graphic:
+            bars = table.pictures.bars(actions, states, given.limit, metadata=with_metadata_table, **given.times)
+            _show_graph(common, bars, zone_known=table.core.zone_known)
+        elif with_metadata_table:
             pairs = table.timeline_pairs(actions, states, **given.times)
             show_list(common, given, "timeline show", table, pairs, "no instants", by_time=True)
         else:
@@ -103,6 +123,24 @@ def _show(
     show_list(common, given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)
 
 
+def _show_graph(common: TableOptions, bars: "Bars", *, zone_known: bool) -> None:
+    from hudictl.render.graph import graph, signs_for
+    from hudictl.render.text import judged, print_facts, print_lines
+
+    with text_output(common.color) as out:
+        # A pipe has no width.
+        width = out.width if sys.stdout.isatty() else _PIPE
+        found = graph(bars, width, signs_for(sys.stdout.encoding), zone_known=zone_known)
+        if found is None:
+            print_lines(out, ["no instants"])
+            return
+        rows = [
+            (row.name, judged(row.cells, good=True, doubtful=True) if row.pending else row.cells) for row in found.rows
+        ]
+        print_facts(out, [("", found.head), *rows])
+        print_lines(out, found.notes)
+
+
 @timeline.command()
 @click.argument("instant", shell_complete=instants())
 @table_options
@@ -127,3 +165,81 @@ def inspect(common: TableOptions, instant: str) -> None:
             hint="the readable files were shown",
             problems=list(found.problems),
         )
+
+
+@timeline.command()
+@click.option(
+    "--html", "file", required=True, metavar="FILE", type=PATH, help="Write the page here; - is standard output."
+)
+@click.option(
+    "--since", metavar="TIME", help="Instants from this time on: 20261121, 2026-11-21T03:00, or an age (2h, 3d)."
+)
+@click.option("--archived", is_flag=True, help="Include archived instants.")
+@click.option("--quick", is_flag=True, help="List no data files: without the findings of `check`, and sizes of files.")
+@click.option(
+    "--small-file-limit", metavar="BYTES", default=SMALL_FILE_LIMIT, help="As hoodie.parquet.small.file.limit."
+)
+@idle_option
+@table_options
+@engine_options
+@settings_options
+def report(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    settings: "Settings",
+    idle_ms: int,
+    file: str,
+    since: str | None,
+    archived: bool,
+    quick: bool,
+    small_file_limit: int,
+) -> None:
+    """Make a picture of the table: one HTML page that opens in a browser without a network.
+
+    It shows what happened when, what is pending and what it blocks, the findings of `check` with their commands,
+    savepoints and what they hold back, writers and locks, sizes of files, and growth. It shows names of files and
+    partitions, users and comments of savepoints, and no rows.
+
+    A page of this command is replaced; another file is not (exit code 13). A part that cannot be read is left out: the
+    page says so, and the exit code is 14.
+    """
+    from hudictl.render.timeline_page import write_page
+    from hudictl.render.words import size
+    from hudictl.reports.timeline_report import ReportWritten
+
+    if file == "-" and common.json:
+        raise UsageError("--html - does not go with --output json", hint="give the page a file")
+    with shown("report", common.progress) as progress, common.table(engine_options, monitor=progress) as table:
+        made = table.pictures.report(
+            settings,
+            quick=quick,
+            idle_ms=idle_ms,
+            small_file_limit=small_file_limit,
+            since=since,
+            archived=archived,
+        )
+        found = _to_copy(made)
+        page = table.pictures.page(found)
+    if file == "-":
+        emit(page, nl=False, data=True)
+    else:
+        write_page(file, page)
+        instants = sum(len(lane.bars) for lane in found.bars.lanes)
+        done = ReportWritten(
+            file, len(page.encode()), instants, len(found.pending), len(found.found.findings) if found.found else None
+        )
+        show_result(
+            common, "timeline report", table.uri, done, [f"wrote {file} ({size(done.bytes)}): open it in a browser"]
+        )
+    if found.problems:
+        raise Unreadable(
+            f"not on the page: {'; '.join(found.problems)}", hint="all else is on it", problems=list(found.problems)
+        )
+
+
+def _to_copy(found: "TimelineReport") -> "TimelineReport":
+    """With whole commands. The bars have none, and can be very many."""
+    copied = to_copy()
+    return replace(
+        found, table=copied.all_of(found.table), pending=copied.all_of(found.pending), found=copied.all_of(found.found)
+    )

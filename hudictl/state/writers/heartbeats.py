@@ -35,9 +35,13 @@ class HeartbeatRow:
     instant_state: str | None
 
 
-def heartbeat_rows(table: Table, clock: StorageClock | None) -> list[HeartbeatRow]:
-    """All heartbeats, by instant time. The timeline is read first: a later heartbeat is not a leftover."""
-    timeline = load_timeline(table)
+def heartbeat_rows(table: Table, clock: StorageClock | None, timeline: Timeline | None = None) -> list[HeartbeatRow]:
+    """All heartbeats, by instant time. The timeline is read first: a later heartbeat is not a leftover.
+
+    Args:
+        timeline: if it is loaded already.
+    """
+    timeline = timeline or load_timeline(table)
     beats = list_heartbeats(table, storage_now_ms(clock))
     return [heartbeat_row(table, timeline, beat) for beat in beats]
 
