@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from hudictl.render.documents import DOCUMENTS, RESULT, ROWS, Document
 from hudictl.render.json import error_object
+from hudictl.render.keys import explain
 from makers.commands import anchor, cell, prose
 from makers.exit_codes import example_error
 from makers.help import every_help
-from makers.json_documents import DOCUMENTS, OTHERS, RESULT, ROWS, Document
-from makers.json_keys import Key, explain, keys
+from makers.json_documents import EXAMPLES, OTHERS, example_of
+from makers.json_keys import Key, keys
 from makers.json_runs import printed
 from makers.json_words import WORDS
 
@@ -110,6 +112,10 @@ def json_page() -> str:
     if unused:
         raise ValueError(f"words for no key: {unused}")
 
+    stale = EXAMPLES.keys() - {(document.command, document.when) for document in DOCUMENTS}
+    if stale:
+        raise ValueError(f"examples of no document: {stale}")
+
     found = printed(DOCUMENTS)
     (envelope,) = (shown for document, shown in found.items() if document.command == "savepoint list")
     return _PAGE.format(
@@ -124,7 +130,7 @@ def json_page() -> str:
 def _sections(found: Mapping[Document, Any]) -> Iterator[str]:
     # A type is explained once, if possible where there is an example.
     homes: dict[object, Document] = {}
-    for document in sorted(DOCUMENTS, key=lambda document: document.line is None):
+    for document in sorted(DOCUMENTS, key=lambda document: example_of(document).line is None):
         homes.setdefault(_kind(document), document)
     for command, documents in groupby(DOCUMENTS, key=lambda document: document.command):
         yield f"### {command}"

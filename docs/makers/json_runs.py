@@ -17,7 +17,8 @@ from typing import Any
 from unittest.mock import patch
 
 from hudictl.cli.main import run
-from makers.json_documents import Document
+from hudictl.render.documents import Document
+from makers.json_documents import Example, example_of
 
 _TABLES = Path(__file__).resolve().parents[2] / "tests" / "tables" / "v9"
 _SHOWN = "/lake/trips"
@@ -58,14 +59,15 @@ def printed(documents: Iterable[Document]) -> dict[Document, Any]:
     found = {}
     with TemporaryDirectory() as folder, _as_scripted():
         for document in documents:
-            if document.line is None:
+            example = example_of(document)
+            if example.line is None:
                 continue
             # What only looks shares a copy.
-            changes = document.line.endswith("--yes")
-            kind = document.table, document.breaks, document.before, changes and document
+            changes = example.line.endswith("--yes")
+            kind = example.table, example.breaks, example.before, changes and document
             if kind not in copies:
-                copies[kind] = _unpack(Path(folder) / str(len(copies)), document)
-            found[document] = _constant(_run(f"{document.command} {document.line}", copies[kind].path), copies[kind])
+                copies[kind] = _unpack(Path(folder) / str(len(copies)), example)
+            found[document] = _constant(_run(f"{document.command} {example.line}", copies[kind].path), copies[kind])
     return found
 
 
@@ -78,16 +80,16 @@ def _as_scripted() -> Iterator[None]:
     time.tzset()
 
 
-def _unpack(folder: Path, document: Document) -> Copy:
-    with tarfile.open(_TABLES / f"{document.table}.tar.gz") as archive:
+def _unpack(folder: Path, example: Example) -> Copy:
+    with tarfile.open(_TABLES / f"{example.table}.tar.gz") as archive:
         # Python 3.11 has filters only from its fourth release on.
         archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
-    path = folder / document.table / "table"
+    path = folder / example.table / "table"
     newest = max(re.findall(r"\d{17}", " ".join(file.name for file in path.glob(".hoodie/timeline/*"))))
-    for file in path.glob(document.breaks) if document.breaks else ():
+    for file in path.glob(example.breaks) if example.breaks else ():
         file.unlink()
-    if document.before:
-        _run(document.before, path)
+    if example.before:
+        _run(example.before, path)
     return Copy(path, newest)
 
 

@@ -10,11 +10,11 @@ import click
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
-from hudictl.cli.show import PLANNED, ChangeOutcome, show_result, text_output
+from hudictl.cli.show import PLANNED, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
 from hudictl.library.change import Change
-from hudictl.render.json import envelope
+from hudictl.render.json import ChangeOutcome, envelope
 
 if TYPE_CHECKING:
     from hudictl.library.table import HudiTable

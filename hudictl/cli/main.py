@@ -78,7 +78,7 @@ _NAMES = (
         "marker",
     ),
     *("orphans", "file", "record", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config"),
-    *("demo", "completion"),
+    *("schema", "demo", "completion"),
 )
 hudictl.commands = _Commands(dict.fromkeys(_NAMES))
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from io import StringIO
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
@@ -12,20 +11,12 @@ from hudictl.cli.options import TableOptions
 from hudictl.cli.streams import emit, emit_parts, say
 from hudictl.errors import HudictlError
 from hudictl.phrases import printable
-from hudictl.render.json import envelope, row_line, stream_envelope
+from hudictl.render.json import ChangeOutcome, envelope, row_line, stream_envelope
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 PLANNED = ("planned only: nothing was changed",)
-
-
-class ChangeOutcome(Enum):
-    """What became of a change that was asked for: the ``outcome`` of its JSON document."""
-
-    DONE = "done"
-    NOTHING = "nothing to do"
-    PLANNED = "planned"
 
 
 def outcome_of(*, planned: bool) -> ChangeOutcome:

@@ -21,6 +21,27 @@ _AT_ONCE = 100
 _AS_IT_IS = (str, int, bool, type(None))
 
 
+class ChangeOutcome(Enum):
+    """What became of a change that was asked for: the ``outcome`` of its JSON document."""
+
+    DONE = "done"
+    NOTHING = "nothing to do"
+    PLANNED = "planned"
+
+
+@dataclass(frozen=True)
+class ErrorObject:
+    """An error. ``slug``: the kind of error; it belongs to the exit code. ``message``: what happened, with the value.
+    ``hint``: what to do; it may be empty. ``fields``: the values of the message, by name; they depend on the error.
+    """
+
+    slug: str
+    exit_code: int
+    message: str
+    hint: str
+    fields: Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class _Stream:
     """Very many rows."""
@@ -89,15 +110,7 @@ def row_line(row: Any) -> str:
 
 def error_object(error: HudictlError) -> str:
     """The one object that is written to stderr after a failure."""
-    return json.dumps(
-        {
-            "slug": error.slug,
-            "exit_code": error.exit_code,
-            "message": error.message,
-            "hint": error.hint,
-            "fields": plain(error.fields),
-        }
-    )
+    return json.dumps(plain(ErrorObject(error.slug, error.exit_code, error.message, error.hint, error.fields)))
 
 
 def plain(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """``hudictl config``."""
 
 import os
-from dataclasses import dataclass
 
 import click
 
@@ -11,22 +10,9 @@ from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import HudictlError
 from hudictl.library.profiles import Profile, is_reference, leaves, place_of
+from hudictl.reports.profiles import ProfileRow
 
 _PROVIDER = "hoodie.write.lock.provider"
-
-
-@dataclass(frozen=True)
-class ProfileRow:
-    """A profile. ``lock_provider``: the class of the writers' lock; None if the profile names none. ``references``: the
-    keys whose values are elsewhere, and where.
-    """
-
-    profile: str
-    uri: str
-    engine: str | None
-    lock_provider: str | None
-    references: tuple[str, ...]
-    file: str
 
 
 @click.group(cls=StrictGroup)

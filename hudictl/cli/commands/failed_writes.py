@@ -20,11 +20,12 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
-from hudictl.cli.show import ChangeOutcome, show_rows
+from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import Incomplete
+from hudictl.render.json import ChangeOutcome
 
 if TYPE_CHECKING:
     from hudictl.state.writers.failed_writes import PendingWrite

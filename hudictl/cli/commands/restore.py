@@ -21,12 +21,13 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
-from hudictl.cli.show import PLANNED, ChangeOutcome, show_result
+from hudictl.cli.show import PLANNED, show_result
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Refused, UsageError
 from hudictl.phrases import first_few, gone
+from hudictl.render.json import ChangeOutcome
 
 if TYPE_CHECKING:
     from hudictl.ops.restore.execute import RestoreResult
