@@ -1,7 +1,10 @@
-"""Writes what is generated from the program: commands.md, json.md, exit-codes.md, the completions.
+"""Writes what is generated from the program: commands.md, json.md, exit-codes.md, schemas/, the completions.
 
 python docs/generate.py            writes the files
 python docs/generate.py --check    writes nothing; exit code 1 where a file is not what it would write
+
+A change of a JSON document that its readers can notice is not written (exit code 1), unless SCHEMA_VERSION in
+hudictl/render/json.py is a new one: see docs/makers/schemas.py.
 """
 
 import argparse
@@ -16,6 +19,7 @@ from makers.commands import commands_page  # noqa: E402
 from makers.completions import completions  # noqa: E402
 from makers.exit_codes import exit_codes_page  # noqa: E402
 from makers.json_page import json_page  # noqa: E402
+from makers.schemas import losses, schema_files  # noqa: E402
 
 CLICK = f"with click {version('click')}."
 PAGE_NOTE = "<!-- Made by docs/generate.py from {source}: change it there. -->\n"
@@ -29,6 +33,7 @@ def generated() -> dict[str, str]:
         "docs/commands.md": help + commands_page(),
         "docs/exit-codes.md": PAGE_NOTE.format(source="hudictl/errors.py") + exit_codes_page(),
         "docs/json.md": PAGE_NOTE.format(source="the types that commands print") + json_page(),
+        **schema_files(),
         **{f"completions/{name}": text for name, text in completions(f"# {CLICK_NOTE}").items()},
     }
 
@@ -51,6 +56,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; 1 where a file is out of date")
     check = parser.parse_args().check
     files = generated()
+    broken = list(losses(ROOT, files))
+    for loss in broken:
+        print(f"{loss}: readers of this SCHEMA_VERSION (hudictl/render/json.py) rely on it")
+    if broken:
+        return 1
     if check:
         outdated = [path for path, text in files.items() if stale(path, text)]
         for path in outdated:

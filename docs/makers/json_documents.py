@@ -85,6 +85,7 @@ EXAMPLES = {
     ("undo list", ""): Example(before=_KEEPING),
     ("undo drop", PLANNED): Example("LAST --plan", before=_KEEPING),
     ("undo drop", DONE): Example("LAST --yes", before=_KEEPING),
+    ("restore", "of an ended restore's leftovers"): Example(None),
     ("restore", "with `--partition` and `--plan`"): Example("20261121030412254 --partition part-0 --plan"),
     ("copy", f"{PLANNED}, or nothing to do"): Example(f"{_COPY} --plan"),
     ("copy", DONE): Example(None),

@@ -89,6 +89,7 @@ EXAMPLES = {
     ),
     "savepoint list": ("savepoint list", "savepoint list --bytes -o json"),
     "savepoint show": (f"savepoint show {_RESTORED} --verify",),
+    "schema": ("schema", "schema savepoint list > savepoint-list.json"),
     "stats amplification": ("stats amplification --since 7d",),
     "stats phases": ("stats phases --limit 10", "stats phases --where 'to_completed_ms>60000'"),
     "stats sizes": ("stats sizes", "stats sizes --by commit --of files"),

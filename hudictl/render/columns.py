@@ -63,6 +63,7 @@ _BY_IMPORTANCE = {
     "user",
     "ServiceFile": "role partition file there | bytes instant",
     "SchemaChange": "time added removed changed problem | made_nullable made_required completed_utc action timeline",
+    "SchemaRow": "command keys | changes",
     "SchemaField": "name type nullable | doc",
     "SizeRow": "of count bytes | skew p50_bytes small_percent max_bytes bytes_percent records records_percent "
     "min_bytes p10_bytes p90_bytes p95_bytes p99_bytes mean_bytes std_dev_bytes",

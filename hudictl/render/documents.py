@@ -81,6 +81,7 @@ class Document:
 
     - ``when``: in which case, where a command has several documents.
     - ``besides``: keys that the command adds.
+    - ``or_null``: there can be nothing to show. Of a command that changes something that is so in any case.
     """
 
     command: str
@@ -88,13 +89,14 @@ class Document:
     of: type[Any]
     when: str = ""
     besides: Mapping[str, type[Any]] = field(default_factory=dict)
+    or_null: bool = False
 
 
 @dataclass(frozen=True)
 class SchemaRow:
-    """A command with a JSON Schema. ``keys``: where its document has what the command found or did: ``rows``,
-    ``result``, or both, each in its case. ``changes``: whether it changes something: then its document has an
-    ``outcome``."""
+    """A command that prints JSON. ``command``: its name. ``keys``: where its document has what the command found or
+    did: ``rows`` or ``result``; a command with both has one of them in each case. ``changes``: whether it changes a
+    table: then its document has an ``outcome``."""
 
     command: str
     keys: tuple[str, ...]
@@ -107,7 +109,7 @@ _TABLE = {"table": str}
 DOCUMENTS = (
     Document("table show", RESULT, TableDescription),
     Document("table properties", ROWS, PropertyRow),
-    Document("table schema", RESULT, TableSchema),
+    Document("table schema", RESULT, TableSchema, or_null=True),
     Document("table schema", ROWS, SchemaChange, "with `--history`"),
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`"),
@@ -145,6 +147,7 @@ DOCUMENTS = (
     Document("savepoint prune", RESULT, PruneResult, DONE),
     Document("restore", RESULT, RestorePlan, f"{PLANNED}, or nothing to do"),
     Document("restore", RESULT, RestoreResult, DONE),
+    Document("restore", RESULT, Leftovers, "of an ended restore's leftovers"),
     Document("restore", RESULT, PartitionsBack, "with `--partition` and `--plan`"),
     Document("rollback", RESULT, RollbackPlan, PLANNED),
     Document("rollback", RESULT, RollbackResult, DONE),

@@ -35,6 +35,7 @@ def schema_of(command: str) -> Schema:
     said = f"hudictl {command}" if command != ERROR else "The error object of hudictl"
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": f"schema_version {SCHEMA_VERSION}",
         "title": said,
         **inside,
         "$defs": dict(sorted(defs.items())),
@@ -42,14 +43,14 @@ def schema_of(command: str) -> Schema:
 
 
 def _document(command: str, defs: dict[str, Schema]) -> Schema:
+    changes = command in CHANGING
     found: dict[str, list[Schema]] = {}
     for document in documents_of(command):
         found.setdefault(document.key, []).append(_part(document, defs))
-    changes = command in CHANGING
+    if RESULT in found and (changes or any(document.or_null for document in documents_of(command))):
+        found[RESULT].append({"type": "null"})
     content = {
-        key: _one_of([*parts, *([{"type": "null"}] if changes else [])])
-        if key == RESULT
-        else {"type": "array", "items": _one_of(parts)}
+        key: _one_of(parts) if key == RESULT else {"type": "array", "items": _one_of(parts)}
         for key, parts in found.items()
     }
     properties = {

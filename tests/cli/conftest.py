@@ -10,6 +10,7 @@ import pytest
 
 from hudictl.cli.main import run
 from tests.fixtures import Unpack, indexed, no_waiting, overlap, unpack
+from tests.schema_support import check_printed
 
 __all__ = ["Said", "Tell", "Unpack", "indexed", "no_waiting", "overlap", "unpack"]
 
@@ -78,12 +79,14 @@ def default_engine(_no_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
-    """Runs a command in this process: ``tell("table", "show", "-t", path)``."""
+    """Runs a command in this process: ``tell("table", "show", "-t", path)``. JSON is valid by its schema."""
 
     def command(*arguments: object) -> Said:
         capsys.readouterr()
-        code = run([str(argument) for argument in arguments])
+        words = [str(argument) for argument in arguments]
+        code = run(words)
         said = capsys.readouterr()
+        check_printed(words, said.out, said.err)
         return Said(code, said.out, said.err)
 
     return command

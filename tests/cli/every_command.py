@@ -115,9 +115,9 @@ def changes(copy: Copy) -> list[Command]:
 
 
 def pending(copy: Copy) -> str:
-    """The newest instant that has not completed."""
+    """The newest instant that has not completed; where all have, one that is not there."""
     done = {name.split(".")[0] for name in copy.instants() if name.count(".") == 1}
-    return max(name.split(".")[0] for name in copy.instants() if name.split(".")[0] not in done)
+    return max((name.split(".")[0] for name in copy.instants() if name.split(".")[0] not in done), default="20271121")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Tell, Unpack
+from tests.cli.every_command import looks
 from tests.helpers import OWN, tree
 from tests.interop.make_logs import log_files
 
@@ -44,6 +45,20 @@ def test_every_look(unpack: Unpack, tell: Tell, version: str, name: str) -> None
         blocked = command[0] == "why" and said.json["result"]["blocks"]
         assert (said.code == 3) == bool(found or blocked), command
     assert tree(copy.path, OWN) == before
+
+
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_every_document(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
+    """Of all commands that only show: ``tell`` holds each against its schema."""
+    copy = unpack(version, name)
+    answered = 0
+    for command in looks(copy):
+        at = () if command.words[:2] == ("log", "records") else ("-t", copy.path)
+        said = tell(*command.words, *at, "-o", "json")
+        assert said.code in (*ANSWERED, 10, *REFUSED, 14), (command, said.err)
+        answered += said.code in ANSWERED
+    assert answered > 30
 
 
 @support.ONE_OF_EVERY_KIND

@@ -15,6 +15,7 @@ import pytest
 from hudictl.cli.main import run
 from tests import support
 from tests.crash.inject import Crash, dying
+from tests.schema_support import check_printed
 
 REFUSALS = (11, 12, 13, 14)
 # Those that start no job take no engine.
@@ -55,7 +56,7 @@ class Answer:
 
 
 def ask(base: Path, *words: str, kill_at: int | None = None) -> Answer:
-    """Runs a command with JSON as its output."""
+    """Runs a command with JSON as its output, which is valid by its schema."""
     line = [*words, "--table", str(base), "-o", "json"]
     if not " ".join(words).startswith(_WITHOUT_ENGINE):
         line += ["--engine", "local"]
@@ -66,6 +67,7 @@ def ask(base: Path, *words: str, kill_at: int | None = None) -> Answer:
         try:
             with mortal:
                 code: int | None = run(line)
+            check_printed(line, said.getvalue(), complaint.getvalue())
         except Crash:
             code = None
     return Answer(words, code, said.getvalue(), complaint.getvalue())
