@@ -21,8 +21,8 @@ _LONGEST = 60
 _PAGE = """\
 # JSON
 
-With `--output json` every command prints one document on stdout, in one line. Keys are part of the interface: they
-change only with a line in [CHANGELOG.md](../CHANGELOG.md).
+With `--output json` every command prints one document on stdout, in one line. Keys are part of the interface: see
+[JSON Schema](#json-schema).
 
 ```json
 {envelope}
@@ -37,7 +37,8 @@ change only with a line in [CHANGELOG.md](../CHANGELOG.md).
 | `.rows` or `.result` | list of objects, or object | What the command found or did: see below. |
 | `.notes` | list of strings | What else is to be said. |
 
-- No key is ever left out: what is not known is null. Where there is nothing to do, `.result` can be null, too.
+- No key is left out: what is not known is null. Only `--columns` leaves out the keys that it does not name.
+- Where there is nothing to do, `.result` can be null; also if no write has a schema (`table schema`).
 - Times of instants are strings, as on disk. Keys in `_utc` and `_at` are ISO 8601, in UTC.
 - Keys in `_ms` are milliseconds, in `_s` seconds. `bytes` and keys in `_bytes` are bytes.
 - Contents of records have JSON types where JSON has them; bytes are base64, all others are text.
@@ -52,6 +53,25 @@ its document, and ends with 3.
 hudictl timeline show -o json | jq -r '.rows[] | select(.action == "commit") | .time'
 hudictl savepoint list -o json | jq -e '.rows | length > 0'
 hudictl restore 20261121030414313 --plan -o json --engine local | jq '.result.bytes_to_delete'
+```
+
+## JSON Schema
+
+`hudictl schema COMMAND` prints the JSON Schema (2020-12) of the documents of a command; [schemas/](schemas/) has the
+same in files. Every document that hudictl's tests print is validated by them.
+
+Within one `.schema_version`, keys are only added: none is removed or renamed, and none gets values of another type. So
+the schemas allow keys that they do not name: ignore them. All other changes come with another `.schema_version`, and
+with a line in [CHANGELOG.md](../CHANGELOG.md).
+
+- A command with several documents has them all in its schema, each with its case.
+- A line of `--output ndjson` is an entry of `.rows`: the schema has it under `.properties.rows.items`.
+- With `--columns`, the other keys are missing: such rows are not valid by the schema.
+- `hudictl schema error` prints the schema of the error object.
+
+<!-- runs on v9/cow_savepoints -->
+```sh
+hudictl schema savepoint list | jq -r '."$defs".SavepointRow.properties | keys[]'
 ```
 
 ## Errors

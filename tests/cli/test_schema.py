@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
+from hudictl.cli.main import hudictl
 from hudictl.render import documents
 from hudictl.render.documents import CHANGING, SchemaRow, schema_rows
 from tests.cli.conftest import Tell, Unpack
@@ -40,6 +42,15 @@ def test_2_what_prints_no_json(tell: Tell, words: tuple[str, ...], hint: str) ->
     said = tell("schema", *words)
     assert said.code == 2
     assert hint in said.line
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("schema sav", ["savepoint"]), ("schema savepoint s", ["show"]), ("schema x y", [])]
+)
+def test_the_shell_completes_commands(line: str, expected: list[str]) -> None:
+    *words, begun = line.split()
+    found = ShellComplete(hudictl, {}, "hudictl", "_HUDICTL_COMPLETE").get_completions(words, begun)
+    assert [item.value for item in found] == expected
 
 
 def test_what_changes_a_table_has_a_plan() -> None:

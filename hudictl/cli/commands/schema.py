@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 import click
+from click.shell_completion import CompletionItem
 
 from hudictl.cli.options import TableOptions, options_without_table
 from hudictl.cli.show import show_rows
@@ -11,15 +12,20 @@ from hudictl.cli.tree import StrictCommand
 from hudictl.errors import UsageError
 
 
+def _next_words(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    names = getattr(context.find_root().command, "commands", {})
+    for word in context.params.get("words") or ():
+        names = getattr(names.get(word), "commands", {})
+    return [CompletionItem(name) for name in names if name.startswith(begun)]
+
+
 @click.command(cls=StrictCommand)
-@click.argument("words", nargs=-1, metavar="[COMMAND]")
+@click.argument("words", nargs=-1, metavar="[COMMAND]", shell_complete=_next_words)
 @options_without_table
 def schema(common: TableOptions, words: tuple[str, ...]) -> None:
     """Print the JSON Schema (2020-12) of what COMMAND prints with --output json. Without COMMAND: list the commands.
 
-    A line of --output ndjson is an entry of its `rows`. `hudictl schema error` prints the schema of the error object.
-
-    The same schemas are in docs/schemas.
+    `hudictl schema error` prints the schema of the error object. docs/json.md says what can change, and when.
     """
     from hudictl.render.documents import SchemaRow, schema_rows
     from hudictl.render.schema import ERROR, schema_text
