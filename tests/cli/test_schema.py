@@ -1,15 +1,24 @@
 """``hudictl schema``: the schemas of docs/schemas; and what any command prints is held against them."""
 
+import json
+import shutil
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
 
-from hudictl.cli.main import hudictl
+from hudictl.cli.main import hudictl, run
+from hudictl.formats.instants import State
 from hudictl.render import documents
 from hudictl.render.documents import CHANGING, SchemaRow, schema_rows
+from hudictl.table.timeline.active import load_timeline
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.help_support import COMMANDS
+from tests.crash.inject import Crash, dying
+from tests.helpers import Copy, put
+from tests.ops.clean_up.service_support import indexing
 
 FILES = sorted((Path(__file__).parents[2] / "docs" / "schemas").glob("*.json"))
 
@@ -64,6 +73,59 @@ def test_what_has_another_type_than_it_says_is_found(tell: Tell, monkeypatch: py
     monkeypatch.setattr(documents, "schema_rows", lambda: [SchemaRow("savepoint show", "rows", False)])  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match=r"schema: \$.rows\[0\].keys: 'rows' is not of type 'array'"):
         tell("schema", "-o", "json")
+
+
+def written_by_streamer(copy: Copy) -> None:
+    """The newest commit has a checkpoint, and another schema than those before it."""
+    path = max(copy.meta.glob("*.commit"))
+    found = json.loads(path.read_bytes())
+    schema = json.loads(found["extraMetadata"]["schema"])
+    schema["fields"].append({"name": "more", "type": ["null", "int"]})
+    found["extraMetadata"] |= {"schema": json.dumps(schema), "deltastreamer.checkpoint.key": "topic,0:5"}
+    put(path, json.dumps(found))
+
+
+def indexed_later(copy: Copy) -> None:
+    indexing(copy, begun=False)
+
+
+def ahead_of_another(copy: Copy) -> None:
+    shutil.copytree(copy.path, copy.path.with_name("other"))
+    for file in copy.path.with_name("other").glob(f".hoodie/timeline/{copy.commits[-1]}*"):
+        file.unlink()
+
+
+def killed_restore(copy: Copy) -> None:
+    """Killed when its plan is on the timeline."""
+    deaths = count(5)
+    while not any(entry.state is State.INFLIGHT for entry in load_timeline(copy.table).having("restore")):
+        with dying(next(deaths)), pytest.raises(Crash):
+            run(["restore", copy.savepoints[-1], "-t", str(copy.path), "--engine", "local", "--yes"])
+
+
+RARE = [
+    ("v6", "cow_part", written_by_streamer, "checkpoint list"),
+    ("v6", "cow_part", written_by_streamer, "table schema --history"),
+    ("v9", "cow_cleaned", None, "clean show 20261121030339253"),
+    ("v9", "cow_cluster", None, "clustering show 20261121030319187"),
+    ("v9", "cow_savepoints", indexed_later, "indexing show 20261121235959000"),
+    ("v9", "cow_savepoints", ahead_of_another, "commit diff {path}/../other"),
+    ("v9", "cow_savepoints", killed_restore, "resume --withdraw --plan"),
+    ("v9", "cow_savepoints", killed_restore, "resume --withdraw --yes"),
+    ("v9", "cow_savepoints", None, "copy --as-of 20261121030412254 --to {path}/../other --yes"),
+]
+
+
+@pytest.mark.parametrize(("version", "name", "prepare", "line"), RARE)
+def test_what_no_other_test_prints(
+    tell: Tell, unpack: Unpack, version: str, name: str, prepare: Callable[[Copy], None] | None, line: str
+) -> None:
+    copy = unpack(version, name)
+    if prepare is not None:
+        prepare(copy)
+    said = tell(*line.format(path=copy.path).split(), "-t", copy.path, "-o", "json")
+    assert said.code == 0, said.err
+    assert said.json.get("rows") or said.json.get("result")
 
 
 def test_of_chosen_columns_no_other_is_missed(tell: Tell, unpack: Unpack) -> None:
