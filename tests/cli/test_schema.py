@@ -128,6 +128,16 @@ def test_what_no_other_test_prints(
     assert said.json.get("rows") or said.json.get("result")
 
 
+@pytest.mark.parametrize(
+    "line", ["savepoint create 20261121030415374", "savepoint delete 20261121030414313", "metadata drop"]
+)
+def test_what_apply_prints(tell: Tell, unpack: Unpack, tmp_path: Path, line: str) -> None:
+    """Of other plans another test does."""
+    file = tmp_path / "plan.json"
+    file.write_text(tell(*line.split(), "-t", unpack("v9", "cow_savepoints").path, "--plan", "-o", "json").out)
+    assert tell("apply", file, "-o", "json").json["outcome"] == "done"
+
+
 def test_of_chosen_columns_no_other_is_missed(tell: Tell, unpack: Unpack) -> None:
     path = unpack("v9", "cow_part").path
     assert list(tell("timeline", "show", "--columns", "time", "-t", path, "-o", "json").json["rows"][0]) == ["time"]
