@@ -40,6 +40,7 @@ EXAMPLES = {
     ("table show", ""): Example(table=UNFINISHED),
     ("table schema", "with `--history`"): Example(None),
     ("timeline show", "with `--with-metadata-table`"): Example("--with-metadata-table"),
+    ("timeline report", ""): Example(None),
     ("commit show", ""): Example("20261121030415374"),
     ("commit show", "with `--by file`"): Example("20261121030415374 --by file"),
     ("checkpoint list", ""): Example(None),

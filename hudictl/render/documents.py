@@ -62,6 +62,7 @@ from hudictl.reports.table import TableDescription
 from hudictl.reports.table_properties import PropertyRow
 from hudictl.reports.timeline import TimelineRow
 from hudictl.reports.timeline_pairs import TimelinePair
+from hudictl.reports.timeline_report import ReportWritten
 from hudictl.reports.undo_list import UndoRow
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
@@ -113,6 +114,7 @@ DOCUMENTS = (
     Document("table schema", ROWS, SchemaChange, "with `--history`"),
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`"),
+    Document("timeline report", RESULT, ReportWritten),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition),
     Document("commit show", ROWS, CommitFile, "with `--by file`"),
