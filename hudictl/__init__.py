@@ -6,6 +6,9 @@
 __version__ = "0.1.0"
 
 _PLACES = {
+    "CopyOptions": "ops.copy.plan",
+    "DropOptions": "ops.metadata.drop",
+    "FindingSelection": "reports.health.families",
     "HudiTable": "library.table",
     "KeepRules": "state.files.retention:Rules",
     "LogFiles": "library.logs",

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,14 +14,13 @@ from hudictl.cli.profiles import resolved, secrets_of
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
 from hudictl.cli.streams import in_color, log_to_stderr
 from hudictl.errors import WOULD_CHANGE, UsageError
-from hudictl.library.profiles import ENGINES, Profile, is_reference
+from hudictl.library.engines import EngineOptions as EngineOptions
+from hudictl.library.profiles import ENGINES, Profile
 from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
-    from hudictl.engine.base import Engine
     from hudictl.library.table import HudiTable
     from hudictl.ops.session import Monitor
-    from hudictl.storage import Storage
     from hudictl.table.beat_rule import HeartbeatRule
     from hudictl.table.locks.config import Locking
     from hudictl.table.table import Table
@@ -103,7 +102,7 @@ class TableOptions:
 
         context = click.get_current_context(silent=True)
         access = Access(
-            engine=engine.open if engine else _threads,
+            engine=engine or EngineOptions("local"),
             locking=self.locking,
             monitor=monitor,
             command=command_line(),
@@ -112,41 +111,6 @@ class TableOptions:
             secrets=functools.partial(secrets_of, context),
         )
         return HudiTable(Opened(core or self.open(), access))
-
-
-def _threads(_table: "Table") -> "Engine":
-    from hudictl.engine.local import LocalEngine
-
-    return LocalEngine()
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """Where work on data files runs. ``hidden``: the keys of ``conf`` whose values no list of processes may show.
-    ``beside``: another store that the work is on."""
-
-    name: str
-    master: str | None
-    conf: dict[str, str] = field(repr=False)
-    shared_filesystem: bool
-    hidden: frozenset[str] = frozenset()
-    beside: "Storage | None" = None
-
-    def open(self, *tables: "Table") -> "Engine":
-        """Raises UsageError, Unsupported, EngineFailed."""
-        from hudictl.formats.layouts import PROPERTIES
-
-        return self.open_at(*((table.storage, PROPERTIES) for table in tables))
-
-    def open_at(self, *files: "tuple[Storage, str]") -> "Engine":
-        """The same for work on stores of which executors must see files as this host does, their beginning at least."""
-        from hudictl.engine.open import open_engine
-        from hudictl.workers import beginnings
-
-        storages = [*(storage for storage, _ in files), *([self.beside] if self.beside else [])]
-        on_this_host = any(storage.uri.startswith("file:") for storage in storages) and not self.shared_filesystem
-        look = functools.partial(beginnings, files)
-        return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host, hidden=self.hidden)
 
 
 @dataclass(frozen=True)
@@ -313,23 +277,11 @@ def _engine_of(given: EngineOptions, profile: Profile | None) -> EngineOptions:
     """The engine by the command line, then by the profile. Raises UsageError: options of Spark for another engine."""
     by_profile = profile is not None and bool(profile.engine) and not said("engine")
     name = profile.engine if profile and by_profile else given.name
-    if name == "local":
-        if given.master or given.conf or given.shared_filesystem:
-            raise UsageError(
-                "--master, --conf and --shared-filesystem are for Spark: they cannot be used with --engine local",
-                hint=f"the profile {profile.name} has engine = local: add --engine spark"
-                if profile and by_profile
-                else "",
-            )
-        return EngineOptions(name, None, {}, False)
-    if profile is None:
-        return given
-    return EngineOptions(
-        name,
-        given.master or profile.master or None,
-        resolved(profile, "spark_conf") | given.conf,
-        given.shared_filesystem or profile.shared_filesystem,
-        frozenset(key for key, value in profile.spark_conf.items() if is_reference(value)) - given.conf.keys(),
+    return replace(given, name=name).over(
+        profile,
+        resolved(profile, "spark_conf") if name != "local" else {},
+        refusal="--master, --conf and --shared-filesystem are for Spark: they cannot be used with --engine local",
+        hint=f"the profile {profile.name} has engine = local: add --engine spark" if profile and by_profile else "",
     )
 
 

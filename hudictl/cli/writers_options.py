@@ -1,7 +1,6 @@
 """Options about the table's writers, and of the commands that must know them: settings, locks, heartbeats."""
 
 import functools
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -61,9 +60,10 @@ def lock_options(command: Command) -> Command:
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
+        from hudictl.library.opening import of_environment
         from hudictl.table.locks.config import Locking
 
-        locking = Locking(_environments_settings() | kept | asked, lock_timeout, no_lock)
+        locking = Locking(of_environment() | kept | asked, lock_timeout, no_lock)
         source = "" if no_lock else lock_source(common.profile, kept, asked)
         return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
 
@@ -173,9 +173,3 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
         return wrapped  # type: ignore[return-value]
 
     return added
-
-
-def _environments_settings() -> dict[str, str]:
-    """What Hudi's writers read from the environment, too."""
-    region = os.environ.get("AWS_REGION")
-    return {"hoodie.write.lock.dynamodb.region": region} if region else {}

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hudictl.library.engines import EngineOptions
+
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
     from hudictl.ops.session import Monitor, Session
@@ -15,16 +17,19 @@ if TYPE_CHECKING:
 class Access:
     """What the operator, or a program, has said about the work on a table.
 
-    ``engine`` opens what lists, reads and deletes data files. ``locking`` are the settings of the writers' locks.
-    ``monitor`` is told of each step. ``command`` is who works, for claims, locks and records. ``secrets`` are the texts
-    that nothing may keep. ``storage_options`` are those of the table's store.
+    ``engine``: what lists, reads and deletes data files. ``locking`` are the settings of the writers' locks.
+    ``monitor`` is told of each step. ``command`` is who works, for claims, locks and records. ``keep_files``: changes
+    keep what they delete. ``secrets`` are the texts that nothing may keep. ``storage_options`` are those of the table's
+    store.
     """
 
-    engine: "Callable[[Table], Engine]"
+    engine: EngineOptions
     locking: "Locking | None" = None
     monitor: "Monitor | None" = None
     command: str = "import hudictl"
     timezone: str | None = None
+    keep_files: bool = False
+    single_operator: bool = False
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Callable[[], frozenset[str]] = field(default=frozenset, repr=False)
 

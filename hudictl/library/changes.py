@@ -1,9 +1,12 @@
 """The kinds of changes: how each is planned and executed, and when there is nothing to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hudictl.errors import UsageError
 from hudictl.library.change import Change
+from hudictl.library.options import refuse_value, refuse_wrong
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
@@ -42,6 +45,8 @@ def restore(target: str, options: "RestoreOptions") -> "Change[RestorePlan, Rest
     from hudictl.ops.restore.planning import plan_restore
     from hudictl.ops.restore.verify import nothing_still_wrong
 
+    refuse_wrong(options)
+
     def plan(session: "Session") -> "RestorePlan":
         made = plan_restore(session, target, options)
         if made.nothing_to_do:
@@ -61,6 +66,7 @@ def withdrawal(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
     """The withdrawal of a pending restore."""
     from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
 
+    refuse_value("idle_ms", idle_ms)
     return Change(
         "resume",
         lambda session: plan_withdrawal(session, idle_ms),
@@ -72,6 +78,7 @@ def leftovers(idle_ms: int) -> "Change[Leftovers, Leftovers]":
     """What restores and rollbacks that have ended have left."""
     from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 
+    refuse_value("idle_ms", idle_ms)
     return Change(
         "resume",
         lambda session: plan_leftovers(session, idle_ms),
@@ -84,10 +91,12 @@ def discard_rollbacks(idle_ms: int) -> "Change[Discard, Discard]":
     """The removal of pending rollbacks of commits that are to stay."""
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
 
+    refuse_value("idle_ms", idle_ms)
     return Change(
         "resume",
         lambda session: plan_discard(session, idle_ms),
         lambda session, plan: execute_discard(session, plan, idle_ms),
+        nothing=lambda plan: None if plan.rollbacks else "no rollback is to be discarded: nothing to do",
     )
 
 
@@ -96,6 +105,8 @@ def rollback(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, R
     from hudictl.ops.metadata.keep import still_required
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.planning import done_already, plan_rollback
+
+    refuse_wrong(options)
 
     def ended(table: "Table") -> str | None:
         done = done_already(table, target)
@@ -116,6 +127,8 @@ def service_removal(target: str, options: "ServiceOptions") -> "Change[ServiceRe
     """The removal of a pending clean, or of an indexing."""
     from hudictl.ops.clean_up.service import execute_service_removal, plan_service_removal, removed_already
 
+    refuse_wrong(options)
+
     def ended(table: "Table") -> str | None:
         done = removed_already(table, target)
         return f"{target} was already removed at {done}: nothing to do" if done else None
@@ -130,6 +143,8 @@ def savepoint_creation(instant: str | None, options: "SavepointOptions") -> "Cha
     from hudictl.ops.savepoint.execute import create_savepoint
     from hudictl.ops.savepoint.planning import plan_savepoint
     from hudictl.state.files.savepoints import tag_of
+
+    refuse_wrong(options)
 
     def nothing(plan: "SavepointPlan") -> str | None:
         asked, has = tag_of(options.comment), tag_of(plan.comment)
@@ -151,8 +166,6 @@ def savepoint_if_old(options: "SavepointOptions", tag: str, every_ms: int, every
     Args:
         every: the time, in words.
     """
-    from dataclasses import replace
-
     from hudictl.ops.savepoint.planning import young_savepoint
 
     def ended(table: "Table") -> str | None:
@@ -179,6 +192,12 @@ def savepoint_prune(options: "PruneOptions") -> "Change[PrunePlan, PruneResult]"
     """The deletion of the savepoints that no rule keeps."""
     from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
 
+    refuse_wrong(options.rules)
+    if options.tag is not None and options.untagged:
+        raise UsageError("tag and untagged exclude each other", hint="untagged: savepoints with and without tags")
+    if not options.rules.any:
+        raise UsageError("no rule says which savepoints to keep", hint="as KeepRules(last=3)")
+
     def nothing(plan: "PrunePlan") -> str | None:
         kept = sum(row.kept for row in plan.savepoints)
         return f"no savepoint to delete: nothing to do; {kept:,} kept" if plan.nothing_to_do else None
@@ -190,6 +209,7 @@ def orphan_deletion(options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResul
     """The deletion of orphans."""
     from hudictl.ops.clean_up.orphans import delete_orphans, plan_orphan_deletion
 
+    refuse_wrong(options)
     return Change(
         "orphans delete",
         lambda session: plan_orphan_deletion(session, options),
@@ -201,6 +221,9 @@ def orphan_deletion(options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResul
 def metadata_drop(options: "DropOptions") -> "Change[DropPlan, DropResult]":
     """The drop of the metadata table, or of some of its indexes."""
     from hudictl.ops.metadata.drop import drop_metadata, plan_metadata_drop
+
+    refuse_wrong(options)
+    options = replace(options, partitions=tuple(sorted(set(options.partitions))))
 
     def nothing(plan: "DropPlan") -> str | None:
         if not plan.nothing_to_do:
@@ -218,6 +241,7 @@ def undo(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
     from hudictl.ops.put_back.execute import execute_undo
     from hudictl.ops.put_back.planning import plan_undo
 
+    refuse_value("idle_ms", idle_ms)
     return Change(
         "undo",
         lambda session: plan_undo(session, instant, idle_ms),
@@ -229,6 +253,8 @@ def undo_drop(instants: Sequence[str], older_than_ms: int | None) -> "Change[Und
     """The deletion of what operations have kept: of some, or of all that are old."""
     from hudictl.ops.put_back.drop import execute_drop, plan_drop
 
+    if bool(instants) == (older_than_ms is not None):
+        raise UsageError("give either instants, or an age", hint="an age drops all that is older")
     return Change(
         "undo drop",
         lambda session: plan_drop(session, tuple(instants), older_than_ms),
@@ -242,7 +268,9 @@ def copy(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyP
     """A copy of the table as of a commit."""
     from hudictl.ops.copy.execute import execute_copy
     from hudictl.ops.copy.planning import plan_copy
+    from hudictl.table.files.view import partition_named
 
+    options = replace(options, partitions=tuple(sorted(set(map(partition_named, options.partitions)))))
     return Change(
         "copy",
         lambda session: plan_copy(session, target, as_of, options),
@@ -281,6 +309,8 @@ def lock_break(dead_after_ms: int | None) -> "Change[LockBreak, None]":
     """The release of a lock that has expired."""
     from hudictl.ops.clean_up.lock_break import break_lock, plan_lock_break
 
+    if dead_after_ms is not None:
+        refuse_value("dead_after_ms", dead_after_ms)
     return Change(
         "lock break",
         lambda session: plan_lock_break(session, dead_after_ms),

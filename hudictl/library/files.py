@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from hudictl.reports.file_explain import FileExplained
     from hudictl.reports.file_history import FileEvent
+    from hudictl.reports.logs.slices import SliceRow
     from hudictl.reports.stats import SizeRow
     from hudictl.state.orphans.find import OrphanRow
 
@@ -71,3 +72,19 @@ class DataFiles:
             return [entry.row for entry in find_orphans(facts, self.table.engine)]
 
         return Rows(OrphanRow, look)
+
+
+def slices_of(table: Opened, partition: str | None, as_of: str | None) -> "Rows[SliceRow]":
+    """The file slices of all file groups, or of those of a partition."""
+    from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
+    from hudictl.table.timeline.active import load_timeline
+
+    def look() -> list[SliceRow]:
+        timeline = load_timeline(table.core)
+        if partition is None:
+            files = files_of_table(table.core, timeline, table.engine)
+        else:
+            files = files_of_partition(table.core, partition)
+        return slice_rows(table.core, files, timeline, as_of)
+
+    return Rows(SliceRow, look)

@@ -1,10 +1,11 @@
 """Log files: their blocks, their records, and what is wrong with them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Unreadable, Unsupported, UsageError
+from hudictl.library.options import several
 from hudictl.library.rows import Rows
 from hudictl.table.logs.paths import find_logs, folders_among
 from hudictl.table.logs.reader import LogFile
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class LogFiles:
     """Some log files; ``notes`` say what could not be determined about them. ``folders`` are whole partitions, of which
-    only ``merged`` reads."""
+    only ``merged`` reads. ``owner``: the table that they were chosen from."""
 
     files: Sequence[LogFile]
     notes: list[str] = field(default_factory=list)
     folders: Sequence[LogFile] = ()
+    owner: "Opened | None" = field(default=None, repr=False)
 
     @property
     def table(self) -> str | None:
@@ -56,7 +58,7 @@ class LogFiles:
         """
         from hudictl.reports.logs.records import RecordRow, Wanted, record_rows
 
-        wanted = Wanted(frozenset(keys), tuple(columns))
+        wanted = Wanted(frozenset(several(keys)), tuple(several(columns)))
 
         def look() -> Iterator[RecordRow]:
             found: list[Unreadable | Unsupported] = [] if damaged is None else damaged
@@ -73,7 +75,7 @@ class LogFiles:
         from hudictl.reports.logs.merged import merged_rows, slices_of
         from hudictl.reports.logs.records import RecordRow, Wanted
 
-        wanted, notes = Wanted(frozenset(keys), tuple(columns)), list[str]()
+        wanted, notes = Wanted(frozenset(several(keys)), tuple(several(columns))), list[str]()
 
         def look() -> Iterator[RecordRow]:
             for found in slices_of(self.files, self.folders, as_of, notes):
@@ -81,10 +83,17 @@ class LogFiles:
 
         return Rows(RecordRow, look, notes)
 
-    def verify(self, engine: "Engine", progress: "Progress | None" = None) -> "Verified":
-        """Decodes every block, and compares them with the timeline: a row for each defect."""
+    def verify(self, engine: "Engine | None" = None, progress: "Progress | None" = None) -> "Verified":
+        """Decodes every block, and compares them with the timeline: a row for each defect.
+
+        Args:
+            engine: What reads them. By default the table's, or threads of this process.
+            progress: Is told of the share that is done.
+        """
+        from hudictl.engine.local import LocalEngine
         from hudictl.reports.logs.verify import verify_logs
 
+        engine = engine or (self.owner.engine if self.owner else LocalEngine())
         return verify_logs(self.files, engine, self.notes, progress)
 
 
@@ -113,5 +122,20 @@ def logs_of(table: "Opened", selection: "LogSelection | None" = None) -> LogFile
 
     notes: list[str] = []
     if selection is not None:
-        return LogFiles(select_logs(table.core, selection, table.engine), notes)
-    return LogFiles(logs_of_table(table.core, table.engine, notes), notes)
+        return LogFiles(select_logs(table.core, selection, table.engine), notes, owner=table)
+    return LogFiles(logs_of_table(table.core, table.engine, notes), notes, owner=table)
+
+
+def logs_in(
+    table: "Opened", paths: Sequence[str], partition: str | None, file_id: str | None, instant: str | None
+) -> LogFiles:
+    """The logs at some paths below a table, or some of a table, or all. Raises UsageError: both are asked for."""
+    from hudictl.reports.logs.blocks import LogSelection
+
+    chosen = LogSelection(partition, file_id, instant)
+    if not paths:
+        return logs_of(table, None if chosen == LogSelection() else chosen)
+    if chosen != LogSelection():
+        raise UsageError("paths exclude partition, file_id and instant")
+    found = logs_at([f"{table.core.uri}/{path}" for path in paths], table.access.storage_options, table.access.timezone)
+    return replace(found, owner=table)

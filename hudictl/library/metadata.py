@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudictl.library.opened import Opened
+from hudictl.library.options import several
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
+    from hudictl.library.change import TableChange
+    from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult
     from hudictl.reports.indexes.view import IndexDifference
     from hudictl.reports.metadata_files import ListedFile, ListedPartition
     from hudictl.reports.metadata_lookup import ColumnStatsRow, LookupRow
@@ -93,7 +96,7 @@ class MetadataTable:
         from hudictl.reports.metadata_lookup import LookupRow, lookup_rows
 
         notes: list[str] = []
-        return Rows(LookupRow, lambda: lookup_rows(self.table.core, keys, notes), notes)
+        return Rows(LookupRow, lambda: lookup_rows(self.table.core, several(keys), notes), notes)
 
     def verify(self) -> "Rows[Difference]":
         """The differences between the metadata table and storage. Where readers do not use it, a note says so."""
@@ -127,3 +130,11 @@ class MetadataTable:
         step = table.access.counted
         found = verify_indexes(table.core, used, table.engine, notes, sample=sample, step=step)
         return Rows(IndexDifference, lambda: found.rows, notes), found.compared
+
+    def drop(self, options: "DropOptions | None" = None) -> "TableChange[DropPlan, DropResult]":
+        """The drop of the metadata table, or of the indexes in ``DropOptions(partitions=("record_index",))``. The next
+        write of Hudi builds again what is configured."""
+        from hudictl.library import changes
+        from hudictl.ops.metadata.drop import DropOptions
+
+        return changes.metadata_drop(self.table.keeping(options or DropOptions())).of(self.table)

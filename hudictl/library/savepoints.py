@@ -2,13 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from hudictl.errors import UsageError
 from hudictl.library.opened import Opened
-from hudictl.reports.savepoints import SavepointRow, savepoint_rows
+from hudictl.library.rows import Rows
+from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
+
+if TYPE_CHECKING:
+    from hudictl.library.change import Change
+    from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 
 
-def savepoints(table: Opened, *, count_bytes: bool, verify: bool) -> Sequence[SavepointRow]:
+def savepoints(table: Opened, *, count_bytes: bool, verify: bool) -> Rows[SavepointRow]:
     """The savepoints, newest first."""
+    return Rows(SavepointRow, lambda: _savepoints(table, count_bytes=count_bytes, verify=verify))
+
+
+def _savepoints(table: Opened, *, count_bytes: bool, verify: bool) -> Sequence[SavepointRow]:
     rows: Sequence[SavepointRow] = savepoint_rows(table.core)
     if count_bytes:
         from hudictl.reports.savepoint_bytes import with_bytes
@@ -33,3 +45,52 @@ def _verified(table: Opened, rows: Sequence[SavepointRow]) -> list[SavepointRow]
         else row
         for row in rows
     ]
+
+
+def files_of_savepoint(table: Opened, instant: str) -> Rows[SavepointFile]:
+    """The files of a savepoint; a note has its tag."""
+    from hudictl.state.files.savepoints import find_savepoint, tag_of
+    from hudictl.table.timeline.active import load_timeline
+
+    notes: list[str] = []
+
+    def look() -> list[SavepointFile]:
+        metadata = find_savepoint(table.core, load_timeline(table.core), instant)
+        tag = tag_of(metadata.comment)
+        notes[:] = [f"tag: {tag}"] if tag else []
+        return savepoint_files(table.core, dict(metadata.files))
+
+    return Rows(SavepointFile, look, notes)
+
+
+def refuse_no_tag(tag: str, option: str) -> None:
+    """Raises UsageError: a text is no tag."""
+    from hudictl.state.files.savepoints import TAG
+
+    if TAG.fullmatch(tag) is None:
+        raise UsageError(
+            f"{option} {tag}: not a tag",
+            hint="up to 32 letters, digits, '-', '_' and '.', with a letter or digit first: nightly",
+        )
+
+
+def creation(
+    instant: str | None, options: "SavepointOptions | None", tag: str | None, every: str | timedelta | None
+) -> "Change[SavepointPlan, None]":
+    """A savepoint to create, with a tag; ``every``: unless one with the tag is on a commit that is not so old."""
+    from hudictl.library import changes
+    from hudictl.library.times import duration_ms
+    from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.state.files.savepoints import with_tag
+    from hudictl.table.operations import current_user
+
+    options = options or SavepointOptions()
+    options = replace(options, user=options.user or current_user())
+    if tag is not None:
+        refuse_no_tag(tag, "tag")
+        options = replace(options, comment=with_tag(tag, options.comment))
+    if every is None:
+        return changes.savepoint_creation(instant, options)
+    if tag is None or instant is not None:
+        raise UsageError("every needs a tag, and no instant", hint='it chooses the newest commit: tag="nightly"')
+    return changes.savepoint_if_old(options, tag, duration_ms(every, "every"), str(every))

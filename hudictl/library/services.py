@@ -4,12 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from hudictl.library.opened import Opened, Times
+from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from hudictl.library.change import TableChange
+    from hudictl.ops.clean_up.service import ServiceRemoval
+    from hudictl.ops.restore.leftovers import Leftovers
+    from hudictl.ops.rollback.discard import Discard
     from hudictl.reports.service_files import ServiceFile
     from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
     from hudictl.reports.timeline import TimelineFilter
@@ -88,3 +92,23 @@ class TableServices:
             return rows
 
         return Rows(ServiceFile, look, notes)
+
+    def remove(self, instant: str, idle_ms: int = IDLE_MS) -> "TableChange[ServiceRemoval, ServiceRemoval]":
+        """The removal of a pending clean whose plan is unreadable or would delete required files, or of an indexing
+        that has not started in the metadata table. Pending compactions and clusterings: ``HudiTable.rollback``."""
+        from hudictl.library import changes
+        from hudictl.ops.clean_up.service import ServiceOptions
+
+        return changes.service_removal(instant, ServiceOptions(idle_ms)).of(self.table)
+
+    def discard_rollbacks(self, idle_ms: int = IDLE_MS) -> "TableChange[Discard, Discard]":
+        """The removal of pending rollbacks of completed commits, which stay: else the next writer rolls them back."""
+        from hudictl.library import changes
+
+        return changes.discard_rollbacks(idle_ms).of(self.table)
+
+    def remove_leftovers(self, idle_ms: int = IDLE_MS) -> "TableChange[Leftovers, Leftovers]":
+        """The removal of what restores and rollbacks that have ended, or died, have left."""
+        from hudictl.library import changes
+
+        return changes.leftovers(idle_ms).of(self.table)

@@ -1,12 +1,15 @@
 """A table to look at, and to change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened, Times
+from hudictl.library.options import several
 from hudictl.library.rows import Rows
+from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from hudictl.library.services import TableServices
     from hudictl.library.writers import Writers
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
+    from hudictl.ops.copy.execute import CopyResult
+    from hudictl.ops.copy.plan import CopyOptions, CopyPlan
+    from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
     from hudictl.ops.put_back.execute import UndoResult
     from hudictl.ops.put_back.planning import UndoPlan
     from hudictl.ops.restore.execute import RestoreResult
@@ -59,7 +65,7 @@ if TYPE_CHECKING:
     from hudictl.reports.schemas import SchemaChange, SchemaField, TableSchema
     from hudictl.reports.table import TableDescription
     from hudictl.reports.table_properties import PropertyRow
-    from hudictl.reports.timeline import TimelineFilter, TimelineRow
+    from hudictl.reports.timeline import TimelineRow
     from hudictl.reports.timeline_pairs import TimelinePair
     from hudictl.reports.undo_list import UndoRow
     from hudictl.state.services.due import Due
@@ -194,23 +200,17 @@ class HudiTable:
         **times: "Unpack[Times]",
     ) -> "Rows[TimelineRow]":
         """The instants. ``limit``: this many of the newest; then no others are read."""
-        from dataclasses import replace
-
         from hudictl.reports.timeline import TimelineRow, timeline_rows
 
-        chosen = partial(replace, actions=actions, states=states, limit=limit)
-        return Rows(TimelineRow, lambda: timeline_rows(self.core, chosen(self.opened.instants(**times))))
+        return self.opened.by_time(TimelineRow, timeline_rows, times, actions=actions, states=states, limit=limit)
 
     def timeline_pairs(
         self, actions: Sequence[str] = (), states: Sequence[str] = (), **times: "Unpack[Times]"
     ) -> "Rows[TimelinePair]":
         """The instants beside those of the metadata table."""
-        from dataclasses import replace
-
         from hudictl.reports.timeline_pairs import TimelinePair, timeline_pairs
 
-        chosen = partial(replace, actions=actions, states=states)
-        return Rows(TimelinePair, lambda: timeline_pairs(self.core, chosen(self.opened.instants(**times))))
+        return self.opened.by_time(TimelinePair, timeline_pairs, times, actions=actions, states=states)
 
     def instant(self, instant: str) -> "InstantContents":
         """The contents of an instant's files, active and archived. ``problems`` are files that cannot be read."""
@@ -240,10 +240,9 @@ class HudiTable:
         """The completed writes that only one of the table and its copy has."""
         from hudictl.reports.commits import CommitDifference, commit_differences
 
-        def look(table: "Table", wanted: "TimelineFilter") -> "list[CommitDifference]":
-            return commit_differences(table, copy.core, wanted)
-
-        return self.opened.by_time(CommitDifference, look, times)
+        return self.opened.by_time(
+            CommitDifference, lambda table, wanted: commit_differences(table, copy.core, wanted), times
+        )
 
     def checkpoints(self, **times: "Unpack[Times]") -> "Rows[CheckpointRow]":
         """The commits with a checkpoint of Hudi Streamer."""
@@ -271,18 +270,9 @@ class HudiTable:
 
     def slices(self, partition: str | None = None, as_of: str | None = None) -> "Rows[SliceRow]":
         """The file slices of all file groups: base file, logs, and the bytes that a compaction would read."""
-        from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
-        from hudictl.table.timeline.active import load_timeline
+        from hudictl.library.files import slices_of
 
-        def look() -> list[SliceRow]:
-            timeline = load_timeline(self.core)
-            if partition is None:
-                files = files_of_table(self.core, timeline, self.opened.engine)
-            else:
-                files = files_of_partition(self.core, partition)
-            return slice_rows(self.core, files, timeline, as_of)
-
-        return Rows(SliceRow, look)
+        return slices_of(self.opened, partition, as_of)
 
     def savepoints(self, *, count_bytes: bool = False, verify: bool = False) -> "Rows[SavepointRow]":
         """The savepoints, newest first.
@@ -292,25 +282,14 @@ class HudiTable:
             verify: also whether each can be restored now.
         """
         from hudictl.library.savepoints import savepoints
-        from hudictl.reports.savepoints import SavepointRow
 
-        return Rows(SavepointRow, lambda: savepoints(self.opened, count_bytes=count_bytes, verify=verify))
+        return savepoints(self.opened, count_bytes=count_bytes, verify=verify)
 
     def savepoint_files(self, instant: str) -> "Rows[SavepointFile]":
         """The files of a savepoint; a note has its tag. Raises Refused: there is none."""
-        from hudictl.reports.savepoints import SavepointFile, savepoint_files
-        from hudictl.state.files.savepoints import find_savepoint, tag_of
-        from hudictl.table.timeline.active import load_timeline
+        from hudictl.library.savepoints import files_of_savepoint
 
-        notes: list[str] = []
-
-        def look() -> list[SavepointFile]:
-            metadata = find_savepoint(self.core, load_timeline(self.core), instant)
-            tag = tag_of(metadata.comment)
-            notes[:] = [f"tag: {tag}"] if tag else []
-            return savepoint_files(self.core, dict(metadata.files))
-
-        return Rows(SavepointFile, look, notes)
+        return files_of_savepoint(self.opened, instant)
 
     def verify_savepoint(self, instant: str, *, deep: bool = False, idle_ms: int = IDLE_MS) -> "Restorable":
         """Whether a savepoint can be restored now. ``deep``: footers and logs are read, too."""
@@ -324,7 +303,7 @@ class HudiTable:
         """The copy and the SQL that bring single partitions back as of a commit."""
         from hudictl.reports.partition_back import partitions_back
 
-        return partitions_back(self.core, to, partitions)
+        return partitions_back(self.core, to, several(partitions))
 
     def history(self) -> "Rows[HistoryRow]":
         """The operations of hudictl on the table, newest first."""
@@ -363,20 +342,21 @@ class HudiTable:
         Args:
             settings: of the writers; checks that need them are skipped without.
             selection: only these findings, or not these.
-            footers: also read the end of each base file and log.
+            footers: also read the end of each base file and log; so are they for a finding that needs it.
         """
         from hudictl.reports.health.check import check_table
         from hudictl.reports.health.families import FindingSelection
         from hudictl.table.settings import NOTHING_GIVEN
 
+        selection = selection or FindingSelection()
         return check_table(
             self.core,
             self.opened.engine,
             settings=settings or NOTHING_GIVEN,
             idle_ms=idle_ms,
             note=self.opened.access.note,
-            selection=selection or FindingSelection(),
-            footers=footers,
+            selection=selection,
+            footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(selection.only),
         )
 
     def why(
@@ -409,37 +389,38 @@ class HudiTable:
 
         return wait(self.opened, conditions, timeout_ms=timeout_ms, every_ms=every_ms, idle_ms=idle_ms)
 
-    def log(self, *paths: str) -> "LogFiles":
-        """Logs of the table: files, folders or patterns, as paths below the table."""
-        from hudictl.library.logs import logs_at
+    def log(
+        self, *paths: str, partition: str | None = None, file_id: str | None = None, instant: str | None = None
+    ) -> "LogFiles":
+        """Logs of the table: files, folders or patterns, as paths below the table; or those of a partition, of a file
+        group, or with blocks of an instant; by default all, also of its metadata table."""
+        from hudictl.library.logs import logs_in
 
-        access = self.opened.access
-        return logs_at([f"{self.uri}/{path}" for path in paths], access.storage_options, access.timezone)
+        return logs_in(self.opened, paths, partition, file_id, instant)
 
     def restore(self, to: str, options: "RestoreOptions | None" = None) -> "TableChange[RestorePlan, RestoreResult]":
         """A restore to a savepoint; to any commit with ``RestoreOptions(to_instant=True)``. Stop all writers first.
 
         The same again goes on with one that was interrupted.
         """
-        from hudictl.library import changes
         from hudictl.ops.restore.plan import RestoreOptions
 
-        return changes.restore(to, options or RestoreOptions()).of(self.opened)
+        return changes.restore(to, self.opened.keeping(options or RestoreOptions())).of(self.opened)
 
     def withdraw_restore(self, idle_ms: int = IDLE_MS) -> "TableChange[Withdrawal, Withdrawn]":
         """The withdrawal of a pending restore, possible until it deletes the first data file."""
-        from hudictl.library import changes
-
         return changes.withdrawal(idle_ms).of(self.opened)
 
     def rollback(
         self, instant: str, options: "RollbackOptions | None" = None
     ) -> "TableChange[RollbackPlan, RollbackResult]":
-        """The rollback of a pending write or table service, or of the newest completed commit."""
-        from hudictl.library import changes
+        """The rollback of a pending write, compaction or clustering, or of the newest completed commit.
+
+        A pending clean or indexing: ``services.remove``.
+        """
         from hudictl.ops.rollback.plan import RollbackOptions
 
-        return changes.rollback(instant, options or RollbackOptions()).of(self.opened)
+        return changes.rollback(instant, self.opened.keeping(options or RollbackOptions())).of(self.opened)
 
     def clean_failed_writes(
         self, policy: Literal["lazy", "eager"] = "lazy", options: "RollbackOptions | None" = None
@@ -448,43 +429,73 @@ class HudiTable:
         from hudictl.library.rollbacks import Rollbacks, failed_writes_to_clean
         from hudictl.ops.rollback.plan import RollbackOptions
 
-        choice = failed_writes_to_clean(self.opened, policy, options or RollbackOptions())
+        options = self.opened.keeping(options or RollbackOptions())
+        choice = failed_writes_to_clean(self.opened, policy, options)
         return Rollbacks(self.opened, choice.targets)
 
     def create_savepoint(
-        self, instant: str | None = None, options: "SavepointOptions | None" = None
+        self,
+        instant: str | None = None,
+        options: "SavepointOptions | None" = None,
+        *,
+        tag: str | None = None,
+        every: str | timedelta | None = None,
     ) -> "TableChange[SavepointPlan, None]":
-        """A savepoint on a commit; by default on the newest without older pending writes."""
-        from hudictl.library import changes
-        from hudictl.ops.savepoint.plan import SavepointOptions
-        from hudictl.table.operations import current_user
+        """A savepoint on a commit; by default on the newest without older pending writes.
 
-        return changes.savepoint_creation(instant, options or SavepointOptions(user=current_user())).of(self.opened)
+        Args:
+            instant: The commit.
+            options: By default the user is that of this process.
+            tag: For ``prune_savepoints``: it stands before the comment.
+            every: Nothing is to do if a savepoint with the tag is on a commit younger than 90 % of this ("24h").
+        """
+        from hudictl.library.savepoints import creation
+
+        return creation(instant, options, tag, every).of(self.opened)
 
     def delete_savepoint(self, instant: str) -> "TableChange[SavepointDeletion, None]":
         """The deletion of a savepoint."""
-        from hudictl.library import changes
-
         return changes.savepoint_deletion(instant).of(self.opened)
 
     def prune_savepoints(self, options: "PruneOptions") -> "TableChange[PrunePlan, PruneResult]":
         """The deletion of the savepoints that no rule keeps."""
-        from hudictl.library import changes
-
         return changes.savepoint_prune(options).of(self.opened)
 
     def delete_orphans(self, options: "OrphanOptions | None" = None) -> "TableChange[OrphanPlan, OrphanResult]":
         """The deletion of the sure orphans."""
-        from hudictl.library import changes
         from hudictl.ops.clean_up.orphans import OrphanOptions
 
-        return changes.orphan_deletion(options or OrphanOptions()).of(self.opened)
+        return changes.orphan_deletion(self.opened.keeping(options or OrphanOptions())).of(self.opened)
 
     def undo(self, instant: str, idle_ms: int = IDLE_MS) -> "TableChange[UndoPlan, UndoResult]":
         """The undo of an operation that kept its files (``keep_files`` in its options)."""
-        from hudictl.library import changes
-
         return changes.undo(instant, idle_ms).of(self.opened)
+
+    def drop_undo(
+        self, *instants: str, older_than: str | timedelta | None = None
+    ) -> "TableChange[UndoDrop, UndoDropped]":
+        """The deletion of what operations have kept: of some, or of all that are older than an age ("14d")."""
+        age_ms = None if older_than is None else duration_ms(older_than, "older_than")
+        return changes.undo_drop(instants, age_ms).of(self.opened)
+
+    def copy(
+        self,
+        to: str,
+        as_of: str,
+        options: "CopyOptions | None" = None,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> "TableChange[CopyPlan, CopyResult]":
+        """A copy of the table as of a commit: a table of its own. The same again goes on with one that has failed.
+
+        Args:
+            to: The folder of the copy: empty, or absent.
+            as_of: The commit: the copy has the rows that readers saw after it.
+            options: Only some partitions, another name.
+            storage_options: Of the copy's store. By default those of the table, on the same kind of store.
+        """
+        from hudictl.library.copies import copy_of
+
+        return copy_of(self.opened, to, as_of, options, storage_options or {})
 
     def apply(self, plan: str | bytes) -> "TableChange[Any, Any]":
         """A saved plan (``Planned.to_json``, or ``--plan --output json``): it is planned again and compared.

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from hudictl.errors import UsageError
 from hudictl.library.opened import Opened
+from hudictl.library.options import several
 from hudictl.ops.waiting import LEAST_MS, Waited, parse_condition, wait_for
 from hudictl.phrases import seconds
 
 
 def wait(table: Opened, conditions: Sequence[str], *, timeout_ms: int, every_ms: int, idle_ms: int) -> Waited:
     """See ``HudiTable.wait``. The monitor is told what is waited for."""
-    parsed = list(dict.fromkeys(map(parse_condition, conditions)))
+    parsed = list(dict.fromkeys(map(parse_condition, several(conditions))))
     if every_ms < LEAST_MS:
         raise UsageError(f"--every {seconds(every_ms)}: the least is {seconds(LEAST_MS)}")
     session, told = table.session(), ""

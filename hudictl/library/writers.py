@@ -7,6 +7,9 @@ from hudictl.library.opened import IDLE_MS, Opened
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
+    from hudictl.library.change import TableChange
+    from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
+    from hudictl.ops.clean_up.lock_break import LockBreak
     from hudictl.reports.locks import LockDescription
     from hudictl.reports.markers import MarkerRow
     from hudictl.state.writers.failed_writes import PendingWrite
@@ -92,3 +95,26 @@ class Writers:
         from hudictl.table.locks.config import ignored_settings
 
         return tuple(ignored_settings(self.table.core))
+
+    def delete_heartbeat(self, instant: str) -> "TableChange[HeartbeatDeletion, None]":
+        """The deletion of an expired or stale heartbeat."""
+        from hudictl.library import changes
+
+        return changes.heartbeat_deletion(instant).of(self.table)
+
+    def delete_markers(self, instant: str) -> "TableChange[MarkerDeletion, None]":
+        """The deletion of the markers of a completed or removed instant."""
+        from hudictl.library import changes
+
+        return changes.marker_deletion(instant).of(self.table)
+
+    def break_lock(self, dead_after_ms: int | None = None) -> "TableChange[LockBreak, None]":
+        """The release of the configured lock, if it is past its own expiry.
+
+        Args:
+            dead_after_ms: For a lock file without expiry: it must be so old, in milliseconds (at least a minute), and
+                there must be no younger sign of a writer.
+        """
+        from hudictl.library import changes
+
+        return changes.lock_break(dead_after_ms).of(self.table)

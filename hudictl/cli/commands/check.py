@@ -91,7 +91,7 @@ def check(
             HudiTable.check,
             idle_ms=idle_ms,
             selection=FindingSelection(frozenset(only), frozenset(skip)),
-            footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(only),
+            footers=footers,
         )
         found = _check_all(tables, engine_options, settings, look, progress)
     if common.output == NAGIOS:
@@ -123,7 +123,7 @@ def _check_all(
             if isinstance(opened, HudictlError):
                 raise opened
             core, settings = opened
-            table = HudiTable(Opened(core, Access(engine=lambda _core: engine, monitor=progress)))
+            table = HudiTable(Opened(core, Access(engine_options, monitor=progress), running=engine))
             return copied.all_of(look(table, settings=settings))
         except HudictlError as error:
             error.hint = copied.text(error.hint)

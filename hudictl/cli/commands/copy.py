@@ -75,18 +75,12 @@ def copy(
 
     A copy that fails or dies is no table. The same command goes on with it.
     """
-    from hudictl.formats.layouts import SCRATCH
+    from hudictl.library.copies import copy_target
     from hudictl.ops.copy.plan import CopyOptions
-    from hudictl.storage import kind_of
-    from hudictl.storage.open import open_storage
-    from hudictl.table.files.view import partition_named
 
-    table = common.open(change.single_operator)
-    own = common.storage_options if kind_of(to) == kind_of(common.uri) else {}
-    given = pairs_of(to_storage, _TO_OPTION) or own
-    target = open_storage(to, SCRATCH, given, single_operator=change.single_operator)
-    paths = tuple(sorted({partition_named(path) for path in partitions}))
-    options = CopyOptions(paths, name, checksum, not no_savepoint)
+    table, given = common.open(change.single_operator), pairs_of(to_storage, _TO_OPTION)
+    target = copy_target(table, to, common.storage_options, given, single_operator=change.single_operator)
+    options = CopyOptions(partitions, name, checksum, not no_savepoint)
     engine = replace(engine_options, beside=target)
     run_change(_change(target, as_of, options), common, change, engine, core=table)
 

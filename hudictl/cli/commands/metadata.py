@@ -199,7 +199,7 @@ def drop(
     """
     from hudictl.ops.metadata.drop import DropOptions
 
-    options = DropOptions(tuple(sorted(set(names))), idle_ms, accept_loss, keeps_files(keep_files))
+    options = DropOptions(names, idle_ms, accept_loss, keeps_files(keep_files))
     run_change(drop_change("metadata drop", options), common, change, engine_options)
 
 

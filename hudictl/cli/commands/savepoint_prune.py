@@ -31,13 +31,10 @@ def tag_option(help: str) -> Callable[[Command], Command]:
     """Adds --tag."""
 
     def checked(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-        from hudictl.state.files.savepoints import TAG
+        if value is not None:
+            from hudictl.library.savepoints import refuse_no_tag
 
-        if value is not None and TAG.fullmatch(value) is None:
-            raise UsageError(
-                f"--tag {value}: not a tag",
-                hint="up to 32 letters, digits, '-', '_' and '.', with a letter or digit first: nightly",
-            )
+            refuse_no_tag(value, "--tag")
         return value
 
     return click.option("--tag", callback=checked, shell_complete=tags, help=help)

@@ -1,0 +1,43 @@
+"""What the options of changes may be: a program can say more than the command line lets through."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from hudictl.errors import UsageError
+
+_CHOICES: dict[str, tuple[str | None, ...]] = {
+    "metadata": ("keep", "delete"),
+    "rule": (None, "requested", "completion"),
+    "table_type": (None, "MERGE_ON_READ", "COPY_ON_WRITE"),
+}
+_RANGES = {
+    "settle_s": (2, 3600),
+    "grace_s": (0, inf),
+    "idle_ms": (0, inf),
+    "dead_after_ms": (60_000, inf),
+    **dict.fromkeys(("last", "hourly", "daily", "weekly", "monthly", "yearly", "within_ms"), (0, inf)),
+}
+
+
+def refuse_wrong(options: object) -> None:
+    """Raises UsageError: an option is none of the values that it can have."""
+    for name, value in vars(options).items():
+        refuse_value(name, value)
+
+
+def refuse_value(name: str, value: Any) -> None:
+    """The same of one option."""
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise UsageError(f"{name}={value!r}: write {' or '.join(map(repr, _CHOICES[name]))}")
+    least, most = _RANGES.get(name, (0, inf))
+    # Not "value < least": nan is neither.
+    if name in _RANGES and not least <= value <= most:
+        raise UsageError(
+            f"{name}={value!r}: {f'the least is {least}' if most is inf else f'between {least} and {most}'}"
+        )
+
+
+def several(texts: str | Sequence[str]) -> Sequence[str]:
+    """Texts, of which a program may give one as it is: its letters are not meant."""
+    return (texts,) if isinstance(texts, str) else texts
