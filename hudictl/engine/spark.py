@@ -1,5 +1,6 @@
 """Spark, which is imported only when it is asked for."""
 
+import atexit
 import logging
 import os
 import shutil
@@ -23,7 +24,7 @@ from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Valu
 from hudictl.engine.java import java_home
 from hudictl.engine.jvm import launch
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
-from hudictl.errors import EngineFailed, HudictlError
+from hudictl.errors import EngineFailed, HudictlError, UsageError
 from hudictl.secrets import looks_secret
 
 _log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ _DEFAULTS = {
 }
 _LISTENING = ("spark.driver.host", "spark.driver.bindAddress")
 """Else Spark listens on this host's own address, for everyone, and runs what it is sent as the operator."""
+_ARCHIVE = "hudictl.zip"
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
 _RESULTS = 8
@@ -51,6 +53,8 @@ class SparkEngine:
 
     ``look`` must return the same on every executor as on this host; ``one_jvm`` refuses executors on other hosts.
     ``hidden``: keys of ``conf`` that are kept out of the JVM's command line, besides those that look secret.
+
+    A context that is active in this process, as in a notebook, is used, and goes on: Spark allows only one.
     """
 
     master: str | None = None
@@ -60,6 +64,7 @@ class SparkEngine:
     hidden: frozenset[str] = frozenset()
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
+    _borrowed: bool = field(default=False, repr=False)
     _error: HudictlError | None = field(default=None, repr=False)
     _looked: bool = field(default=False, repr=False)
     _warming: threading.Thread | None = field(default=None, repr=False)
@@ -121,7 +126,7 @@ class SparkEngine:
         context = self._started()
         # Not in this thread: py4j cannot handle Ctrl-C while it waits for a reply.
         with ThreadPoolExecutor(2, thread_name_prefix="spark-job") as pool:
-            job = pool.submit(job_of)
+            job = pool.submit(self._grouped, context, job_of)
             try:
                 share = 0.0
                 while progress is not None and not wait([job], _LOOK_SECONDS).done:
@@ -135,9 +140,18 @@ class SparkEngine:
             except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
                 raise cluster.failure(label, error) from error
 
+    def _grouped(self, context: Any, job_of: Callable[[], Value]) -> Value:
+        # In the thread of the job: what others run in a borrowed context is not of this group.
+        context.setJobGroup(self._folder, "hudictl", interruptOnCancel=True)
+        return job_of()
+
     def close(self) -> None:
         if self._starting is not None:
             self._starting.join()
+        if self._context is not None and self._borrowed:
+            with suppress(Exception):
+                self._context.cancelJobGroup(self._folder)
+            self._context = None
         if self._context is not None:
             _end_accumulators(self._context)
             # A JVM that has ended, as without memory, cannot stop: what counts is the error of its job.
@@ -205,6 +219,10 @@ class SparkEngine:
             import pyspark
         except ImportError as error:
             raise EngineFailed(f"pyspark cannot be imported: {error}", hint="use --engine local") from error
+        active = pyspark.SparkContext._active_spark_context
+        if active is not None:
+            self._borrow(active, folder)
+            return
         home = java_home(pyspark.__version__)
         if home is not None:
             os.environ["JAVA_HOME"] = home
@@ -228,6 +246,32 @@ class SparkEngine:
         context.pythonExec = _executors_python(settings, master)
         context.setLogLevel("ERROR")
         context.addPyFile(str(_package_archive(folder)))
+
+    def _borrow(self, active: Any, folder: Path) -> None:
+        """Works in a context of others, which keeps its settings: hudictl's own are in a view of it."""
+        from pyspark.serializers import BatchedSerializer
+
+        has = dict(active.getConf().getAll())
+        asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
+        others = sorted(key for key, value in asked.items() if has.get(key) != value)
+        if others:
+            raise UsageError(
+                f"Spark runs in this process already, with another {', '.join(others)}",
+                hint="leave master and conf out, or use engine='local', or a process of its own",
+            )
+        master = str(active.master)
+        if self.one_jvm:
+            cluster.refuse_cluster(master)
+        if _ARCHIVE not in active._python_includes:
+            # It stays as long as the context may ask for it.
+            kept = Path(tempfile.mkdtemp(prefix="hudictl-"))
+            atexit.register(shutil.rmtree, kept, ignore_errors=True)
+            active.addPyFile(str(_package_archive(kept)))
+        view = object.__new__(type(active))
+        vars(view).update(vars(active))
+        view.serializer = BatchedSerializer(view._unbatched_serializer, 1)  # type: ignore[no-untyped-call]
+        view.pythonExec = _executors_python(active.getConf(), master)
+        self._context, self._borrowed = view, True
 
 
 def _silence(context: Any) -> None:
@@ -377,7 +421,7 @@ def _package_archive(folder: Path) -> Path:
     would compile them for itself, because Python keeps nothing that it compiles out of an archive.
     """
     package = Path(__file__).parent.parent
-    archive = folder / "hudictl.zip"
+    archive = folder / _ARCHIVE
     with zipfile.ZipFile(archive, "w") as file:
         for source in sorted(package.rglob("*.py")):
             name = source.relative_to(package.parent)
