@@ -17,6 +17,7 @@ from tests.helpers import Copy
 LONGEST_S = 10
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__])
+_NO_INSTANT = "20200101000000000"
 _SCAN = ("--engine", "local")
 _CHANGE = (*_SCAN, "--idle", "0s", "--yes")
 
@@ -34,7 +35,7 @@ class Command:
 
 def looks(copy: Copy) -> list[Command]:
     """All commands that only show; the names of instants are taken from the sound table."""
-    done, failed = copy.commits[0], pending(copy)
+    done, failed = first(copy), pending(copy)
     log = f"{copy.path}/part-0/.*.log.*"
     return [
         Command(words)
@@ -92,7 +93,7 @@ def looks(copy: Copy) -> list[Command]:
 
 def changes(copy: Copy) -> list[Command]:
     """All commands that change a table."""
-    done, failed = copy.commits[0], pending(copy)
+    done, failed = first(copy), pending(copy)
     return [
         Command(words, changes=True)
         for words in (
@@ -112,6 +113,11 @@ def changes(copy: Copy) -> list[Command]:
             ("lock", "break", "--yes"),
         )
     ]
+
+
+def first(copy: Copy) -> str:
+    """The oldest completed write; where there is none, an instant that no table has."""
+    return (copy.commits or [_NO_INSTANT])[0]
 
 
 def pending(copy: Copy) -> str:
