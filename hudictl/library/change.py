@@ -54,8 +54,11 @@ class TableChange(Generic[Plan, Result]):
 
 @dataclass(frozen=True)
 class Planned(Generic[Plan, Result]):
-    """A planned change. ``nothing`` says why there is nothing to do, None where there is. ``plan`` is what the command
-    prints with ``--plan --output json``; None where it is not needed to see that there is nothing to do."""
+    """A planned change. ``nothing`` says why there is nothing to do, None where there is.
+
+    ``plan`` is what the command prints with ``--plan --output json`` (of a heartbeat, a marker folder or a lock, it
+    prints this part of it); None where it is not needed to see that there is nothing to do.
+    """
 
     of: TableChange[Plan, Result]
     plan: Plan | None
@@ -76,8 +79,16 @@ class Planned(Generic[Plan, Result]):
         return change.execute(self.of.table.session(engine=change.needs_engine), self.plan)
 
     def to_json(self) -> str:
-        """The plan as a file for ``hudictl apply``: a person can look at it first."""
+        """The plan as a file for ``hudictl apply``, or ``HudiTable.apply``: a person can look at it first.
+
+        Raises UsageError: ``apply`` takes no plans of this kind (undos, copies, heartbeats, markers, locks), or there
+        is none, because there is nothing to do.
+        """
+        from hudictl.errors import UsageError
         from hudictl.render.json import envelope
 
+        if getattr(self.plan, "plan_version", None) is None:
+            why = f"the plan of `{self.of.change.command}` cannot be saved: apply does not take it"
+            raise UsageError(why if self.plan is not None else f"there is no plan: {self.nothing}")
         document = envelope(self.of.change.command, self.of.table.core.uri, outcome="planned", result=self.plan)
         return "".join(document)
