@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from hudictl.library.opened import Opened
@@ -57,7 +57,8 @@ class Planned(Generic[Plan, Result]):
     """A planned change. ``nothing`` says why there is nothing to do, None where there is.
 
     ``plan`` is what the command prints with ``--plan --output json`` (of a heartbeat, a marker folder or a lock, it
-    prints this part of it); None where it is not needed to see that there is nothing to do.
+    prints this part of it); None where it is not needed to see that there is nothing to do. What a restore or rollback
+    does to files and instants is in ``plan.undo``: ``plan.undo.files`` is the ``files`` of its JSON.
     """
 
     of: TableChange[Plan, Result]
@@ -77,6 +78,12 @@ class Planned(Generic[Plan, Result]):
             return None
         change = self.of.change
         return change.execute(self.of.table.session(engine=change.needs_engine), self.plan)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan by the keys of its JSON (docs/json.md); empty where there is none."""
+        from hudictl.render.json import plain
+
+        return {} if self.plan is None else dict(plain(self.plan))
 
     def to_json(self) -> str:
         """The plan as a file for ``hudictl apply``, or ``HudiTable.apply``: a person can look at it first.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hudictl.library.opened import Opened, Times
+from hudictl.library.options import refuse_value
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class DataFiles:
         """The sizes, in bytes, of the newest file slices, or of all files, and the total."""
         from hudictl.reports.stats import SizeRow, size_rows
 
+        refuse_value("by", by)
+        refuse_value("of", of)
         return Rows(SizeRow, lambda: size_rows(self.table.core, self.table.engine, by, of, small_file_limit))
 
     def skew(self) -> "Rows[SizeRow]":

@@ -9,6 +9,9 @@ from hudictl.errors import UsageError
 _CHOICES: dict[str, tuple[str | None, ...]] = {
     "metadata": ("keep", "delete"),
     "rule": (None, "requested", "completion"),
+    "policy": ("lazy", "eager"),
+    "by": ("partition", "commit"),
+    "of": ("slices", "files"),
     "table_type": (None, "MERGE_ON_READ", "COPY_ON_WRITE"),
 }
 _RANGES = {

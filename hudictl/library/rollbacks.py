@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from hudictl.library.opened import Opened
+from hudictl.library.options import refuse_value, refuse_wrong
 from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.failed import Choice, RollbackOutcome, choose_failed, planned, roll_back_all, rolled_back
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
@@ -76,6 +77,8 @@ def failed_writes_to_clean(table: Opened, policy: str, options: RollbackOptions)
     Args:
         policy: "lazy": those with an expired heartbeat; "eager": all without activity for ``options.idle_ms``.
     """
+    refuse_value("policy", policy)
+    refuse_wrong(options)
     return choose_failed(table.session(engine=False), policy, options, try_clock(table.core.storage))
 
 

@@ -1,5 +1,6 @@
 """Changes by commands and by the library: the same plan, the same table afterwards."""
 
+import json
 import os
 import re
 import shutil
@@ -262,7 +263,9 @@ def test_a_plan_is_saved_and_applied(unpack: Unpack, tell: Tell, tmp_path: Path,
     copy = unpack("v9", case.table)
     case.ready(copy, tell)
     with opened(case, copy) as table:
-        text = case.call(table, copy).plan().to_json()
+        planned = case.call(table, copy).plan()
+        text = planned.to_json()
+        assert json.loads(text)["result"] == planned.to_dict()
         (tmp_path / "plan.json").write_text(text)
         before = tree(copy.path, ".hoodie/.hudictl")
         if by == "library":
