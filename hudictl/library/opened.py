@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hudictl.ops.session import Session
     from hudictl.reports.timeline import TimelineFilter
     from hudictl.storage import Storage
+    from hudictl.table.settings import Settings
     from hudictl.table.table import Table
 
 Row = TypeVar("Row")
@@ -59,6 +60,13 @@ class Opened:
         engine = replace(self.access.engine, beside=other)
         self.others.append(replace(self, access=replace(self.access, engine=engine), others=[]))
         return self.others[-1]
+
+    @property
+    def settings(self) -> "Settings":
+        """The writers' settings, as they were given when it was opened."""
+        from hudictl.table.settings import Settings
+
+        return Settings(self.access.locking.settings if self.access.locking else {})
 
     def close(self) -> None:
         """Stops the engine."""

@@ -41,7 +41,8 @@ def open(
         config: A file with profiles, which win over those in the user's own.
         storage_options: Options of the store, as for fsspec.
         timezone: The time zone of the table's instant times: Europe/Berlin, UTC-05:00.
-        hoodie_conf: The writers' settings: locks and heartbeats. Changes take the lock that these configure.
+        hoodie_conf: The writers' settings: locks, heartbeats, and what ``check`` and ``why`` compare with. Changes take
+            the lock that these configure.
         engine: What lists, reads and deletes data files: "spark" (the default), or "local": threads of this process.
         master: The master of Spark. Where a SparkContext is active in this process, that one is used.
         spark_conf: The configuration of Spark.

@@ -330,19 +330,18 @@ class HudiTable:
         """The health of the table: findings, each with its meaning and its remedy, and what was not checked.
 
         Args:
-            settings: of the writers; checks that need them are skipped without.
+            settings: of the writers, by default those it was opened with; checks that need others are skipped.
             selection: only these findings, or not these.
             footers: also read the end of each base file and log; so are they for a finding that needs it.
         """
         from hudictl.reports.health.check import check_table
         from hudictl.reports.health.families import FindingSelection
-        from hudictl.table.settings import NOTHING_GIVEN
 
         selection = selection or FindingSelection()
         return check_table(
             self.core,
             self.opened.engine,
-            settings=settings or NOTHING_GIVEN,
+            settings=settings or self.opened.settings,
             idle_ms=idle_ms,
             note=self.opened.access.note,
             selection=selection,
@@ -356,11 +355,10 @@ class HudiTable:
         *,
         idle_ms: int = IDLE_MS,
     ) -> "Due":
-        """Why archiving, cleaning or compaction does nothing or too little. ``settings`` are those of the writers."""
+        """Why archiving, cleaning or compaction does too little. ``settings``: as in ``check``. Raises UsageError."""
         from hudictl.reports.why import why
-        from hudictl.table.settings import NOTHING_GIVEN
 
-        return why(self.core, service, settings or NOTHING_GIVEN, idle_ms)
+        return why(self.core, service, settings or self.opened.settings, idle_ms)
 
     def wait(
         self,

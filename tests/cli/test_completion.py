@@ -157,7 +157,9 @@ def test_every_path_is_completed_by_the_shell() -> None:
     }
     assert len(found) > 60
     assert {"apply FILE", "log inspect [PATH]...", "config_file", "check textfile"} <= {name for name, _ in found}
-    assert [name for name, kind in found if kind != ("dir" if name.split()[-1] in ("uri", "named") else "file")] == []
+    assert [
+        name for name, kind in found if kind != ("dir" if name.split()[-1] in ("uri", "named", "served") else "file")
+    ] == []
 
 
 STARTS = {

@@ -77,7 +77,11 @@ def every_row_type() -> dict[str, Sequence[str]]:
     """The columns of each type of rows, by its name."""
     found: dict[str, Sequence[str]] = {"RecordRow": BLOCK_COLUMNS, "MergedRow": MERGED_COLUMNS}
     for module in pkgutil.walk_packages(hudictl.__path__, "hudictl."):
-        if module.name.split(".")[1] in ("table", "state", "reports", "ops", "render", "cli"):
+        # The server for models needs the extra mcp, and prints nothing.
+        if (
+            module.name.split(".")[1] in ("table", "state", "reports", "ops", "render", "cli")
+            and "mcp" not in module.name
+        ):
             for name, value in vars(importlib.import_module(module.name)).items():
                 if is_dataclass(value) and name in _BY_IMPORTANCE and name not in found:
                     found[name] = [field.name for field in fields(value)]

@@ -1,0 +1,14 @@
+"""``hudictl mcp`` where its package is not installed."""
+
+import sys
+
+import pytest
+
+from hudictl.cli.main import run
+
+
+def test_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    monkeypatch.delitem(sys.modules, "hudictl.cli.mcp_server", raising=False)
+    assert run(["mcp", "-t", "/lake/trips"]) == 2
+    assert "pip install 'hudictl[mcp]'" in capsys.readouterr().err
