@@ -19,9 +19,8 @@ class NotRestorable(Exception):
 def create_savepoint(profile: str) -> str:
     """Creates a savepoint on the newest commit, if it has none. Returns its instant."""
     with hudictl.open(profile=profile) as table:
-        # In brackets before the comment: the tag, which pruning chooses by.
-        options = hudictl.SavepointOptions(comment=f"[{TAG}] from a scheduler")
-        planned = table.create_savepoint(options=options).plan()
+        options = hudictl.SavepointOptions(comment="from a scheduler")
+        planned = table.create_savepoint(options=options, tag=TAG).plan()
         planned.execute()
         assert planned.plan is not None
         return planned.plan.target

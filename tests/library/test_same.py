@@ -27,6 +27,7 @@ FILE = "part-0/x-0_0-1-2_20261121.parquet"
 WITHOUT = {
     "doctor": "it looks at this host: its Python, Java and stores",
     "config list": "it shows where the user's profiles are",
+    "mcp": "it is a server on the library",
     "schema": "it is about documents, not a table: docs/schemas/ has them",
     "timeline report": "it is a page: pictures.page(pictures.report())",
     "demo": "it makes a table to try commands on",
