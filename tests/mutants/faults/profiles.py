@@ -14,14 +14,14 @@ SECRETS = "cli/test_secrets.py"
 FAULTS = (
     Fault(
         WRITERS,
-        "        locking = Locking(_environments_settings() | kept | asked, lock_timeout, no_lock)\n",
+        "        locking = Locking(of_environment() | kept | asked, lock_timeout, no_lock)\n",
         "        locking = Locking(asked, lock_timeout, no_lock)\n",
         "a change runs without the lock that its table's profile keeps",
         (f"{TESTS}::test_the_lock_of_the_profile_is_taken",),
     ),
     Fault(
         WRITERS,
-        "        locking = Locking(_environments_settings() | kept | asked, lock_timeout, no_lock)\n",
+        "        locking = Locking(of_environment() | kept | asked, lock_timeout, no_lock)\n",
         "        locking = Locking(asked | kept, lock_timeout, no_lock)\n",
         "the profile wins over the lock settings of the command line",
         (f"{TESTS}::test_lock_settings_merge_by_key",),
