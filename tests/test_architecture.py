@@ -54,7 +54,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"undo"},
         {"metadata"},
         {"restore", "rollback", "put_back"},
-        {"savepoint", "clean_up"},
+        {"savepoint", "clean_up", "set_property"},
         {"copy"},
         {"saved_plan", "waiting"},
     ),

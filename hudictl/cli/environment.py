@@ -20,6 +20,8 @@ NEVER = frozenset(
             "accept_lost_instants",
             "served",
             "untagged",
+            "dangerous",
+            "removed",
         ),
         *("with_later_writes", "delete_later_savepoints", "discard_rollbacks"),
     }

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SavepointPlan,
     )
     from hudictl.ops.session import Session
+    from hudictl.ops.set_property import PropertyOptions, PropertyPlan
     from hudictl.storage import Storage
     from hudictl.table.table import Table
 
@@ -317,4 +318,18 @@ def lock_break(dead_after_ms: int | None) -> "Change[LockBreak, None]":
         break_lock,
         nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
         needs_engine=False,
+    )
+
+
+def set_properties(options: "PropertyOptions") -> "Change[PropertyPlan, PropertyPlan]":
+    """A change of hoodie.properties."""
+    from hudictl.ops.set_property import plan_properties
+    from hudictl.ops.set_property import set_properties as execute
+
+    refuse_value("idle_ms", options.idle_ms)
+    return Change(
+        "table set-property",
+        lambda session: plan_properties(session, options),
+        lambda session, plan: execute(session, plan, options),
+        nothing=lambda plan: "all have these values: nothing to do" if plan.nothing_to_do else None,
     )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         SavepointPlan,
     )
     from hudictl.ops.savepoint.verify import Restorable
+    from hudictl.ops.set_property import PropertyPlan
     from hudictl.ops.undo.afterwards import Afterwards
     from hudictl.ops.waiting import Waited
     from hudictl.reports.commits import (
@@ -334,19 +335,9 @@ class HudiTable:
             selection: only these findings, or not these.
             footers: also read the end of each base file and log; so are they for a finding that needs it.
         """
-        from hudictl.reports.health.check import check_table
-        from hudictl.reports.health.families import FindingSelection
+        from hudictl.library.checks import check
 
-        selection = selection or FindingSelection()
-        return check_table(
-            self.core,
-            self.opened.engine,
-            settings=settings or self.opened.settings,
-            idle_ms=idle_ms,
-            note=self.opened.access.note,
-            selection=selection,
-            footers=footers or not {"not-parquet", "log-zeros"}.isdisjoint(selection.only),
-        )
+        return check(self.opened, settings or self.opened.settings, idle_ms, selection, footers=footers)
 
     def why(
         self,
@@ -394,6 +385,15 @@ class HudiTable:
         from hudictl.ops.restore.plan import RestoreOptions
 
         return changes.restore(to, self.opened.keeping(options or RestoreOptions())).of(self.opened)
+
+    def set_properties(
+        self, values: Mapping[str, str], *, unset: Sequence[str] = (), dangerous: Sequence[str] = ()
+    ) -> "TableChange[PropertyPlan, PropertyPlan]":
+        """A change of hoodie.properties. ``dangerous``: those that give the data another meaning, as most do."""
+        from hudictl.ops.set_property import PropertyOptions
+
+        options = PropertyOptions(values, tuple(several(unset)), tuple(several(dangerous)))
+        return changes.set_properties(options).of(self.opened)
 
     def withdraw_restore(self, idle_ms: int = IDLE_MS) -> "TableChange[Withdrawal, Withdrawn]":
         """The withdrawal of a pending restore, possible until it deletes the first data file."""

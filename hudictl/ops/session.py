@@ -34,6 +34,7 @@ class Kind(Enum):
     DISCARD_ROLLBACKS = "discard rollbacks"
     SERVICE_REMOVE = "remove table service"
     LOCK_BREAK = "lock break"
+    SET_PROPERTY = "table set-property"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"
     COPY = "copy"

@@ -14,14 +14,9 @@ from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.ops.session import Session
 from hudictl.phrases import count_of, first_few, span
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.pending import is_own
-from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.targets import what_it_may_be
-from hudictl.state.writers.activity import read_marked
-from hudictl.table.files.sweep import sweep
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.locks.config import Locking
-from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now, read_instant
 from hudictl.table.timeline.archive import archived_in_order, at_one_time
@@ -161,26 +156,13 @@ def _unmet(session: Session, signs: Signs, condition: Condition, idle_ms: int) -
 
 def _at_work(session: Session, signs: Signs, idle_ms: int) -> str:
     """What a restore's guards take for a living writer, table service or hudictl."""
-    table, timeline = session.table, signs.timeline
+    table = session.table
     owner = living_owner(table.storage, signs.now_ms)
     if owner is not None:
         return f"another hudictl is at work: `{owner.command}` on {owner.host}, process {owner.pid}"
-    own = frozenset[str]().union(*(restore.instants for restore in signs.restores if is_own(table, restore)))
-    rollbacks = [entry.instant for entry in signs.live_rollbacks if entry.target not in own]
-    rollbacks = [entry for entry in rollbacks if not is_recorded(table.storage, entry.time)]
     try:
         # Whichever lock a change would take: one that is held has an owner.
-        liveness.no_lock_in_use(table, signs, Locking(off=True))
-        liveness.no_running_restore(table, signs, idle_ms)
-        liveness.no_running_rollback(signs, idle_ms, [*rollbacks, *pending_cleans(timeline)])
-        liveness.no_running_write(table, signs, timeline.instants, idle_ms, None, own)
-        # Only these are judged by their data files.
-        pending = (entry for entry in timeline.writes() if entry.pending and entry.time not in own)
-        marked = read_marked(table, (entry for entry in pending if entry.time not in signs.beats))
-        if marked:
-            named = {marker.partition for folder in marked.values() if folder for marker in folder.markers}
-            found = sweep(table, session.engine, named)
-            liveness.no_running_write(table, signs, timeline.instants, idle_ms, found, own)
+        liveness.nothing_at_work(table, session.engine, signs, Locking(off=True), idle_ms)
     except Conflict as error:
         return error.message
     return ""

@@ -22,6 +22,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.plan import PrunePlan, PruneResult, SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
+from hudictl.ops.set_property import PropertyPlan
 from hudictl.ops.waiting import Waited
 from hudictl.reports.commits import (
     AmplificationRow,
@@ -112,6 +113,7 @@ DOCUMENTS = (
     Document("table properties", ROWS, PropertyRow),
     Document("table schema", RESULT, TableSchema, or_null=True),
     Document("table schema", ROWS, SchemaChange, "with `--history`"),
+    Document("table set-property", RESULT, PropertyPlan),
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`"),
     Document("timeline report", RESULT, ReportWritten),
@@ -215,7 +217,7 @@ CHANGING = frozenset(
         *(f"savepoint {what}" for what in ("create", "delete", "prune")),
         *("restore", "rollback", "resume", "undo", "undo drop", "copy", "failed-writes clean", "apply"),
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
-        *("metadata drop", "lock break"),
+        *("metadata drop", "lock break", "table set-property"),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

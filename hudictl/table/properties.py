@@ -1,6 +1,6 @@
 """Reading and changing ``hoodie.properties`` by Hudi's own protocol (0.15.0 to 1.2.0)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 
@@ -83,8 +83,8 @@ def recover_properties(storage: Storage) -> None:
     delete_all(storage, [PROPERTIES_BACKUP])
 
 
-def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
-    """Changes some keys; all others, unknown ones too, keep their values.
+def update_properties(storage: Storage, changes: Mapping[str, str], removed: Collection[str] = ()) -> None:
+    """Changes some keys, and takes out those ``removed``; all others, unknown ones too, keep their values.
 
     A backup exists while the file changes, so that readers always find an intact file.
 
@@ -95,7 +95,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     """
     recover_properties(storage)
     current = read_properties(storage)
-    changed = current | dict(changes)
+    changed = {key: value for key, value in (current | dict(changes)).items() if key not in removed}
     if changed == current:
         return
     if properties.CHECKSUM in changed:

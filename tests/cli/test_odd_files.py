@@ -125,7 +125,7 @@ def copy(unpack: Unpack, version: str) -> Copy:
 def test_every_command_is_tried(copy: Copy) -> None:
     tried = [str(command) for command in (*looks(copy), *changes(copy))]
     missing = {name for name in COMMANDS if not any(words.startswith(name) for words in tried)}
-    assert missing == {"apply", "config list", "schema", "demo", "completion"}
+    assert missing == {"apply", "config list", "schema", "mcp", "demo", "completion"}
 
 
 @pytest.mark.short("v9")

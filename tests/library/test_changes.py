@@ -111,6 +111,13 @@ CASES = (
         lambda table, copy: table.metadata.drop(hudictl.DropOptions(idle_ms=0)),
     ),
     Case(
+        "table set-property",
+        "mor_part",
+        lambda copy: ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s"),
+        lambda table, copy: table.set_properties({"hoodie.database.name": "lake"}),
+        saved=False,
+    ),
+    Case(
         "undo",
         "cow_savepoints",
         lambda copy: ("undo", next(iter(room_times(copy.table)))),

@@ -6,16 +6,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import TableOptions, as_of_option, table_options
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    as_of_option,
+    engine_options,
+    idle_option,
+    pairs_of,
+    table_options,
+)
 from hudictl.cli.show import show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import heartbeat_options
+from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
+    from hudictl.ops.set_property import PropertyOptions, PropertyPlan
     from hudictl.render.text import Console
     from hudictl.reports.table import TableDescription
 
@@ -82,6 +93,69 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
         return
     said = f"The schema of {found.instant}." if found and found.instant else "The schema at the table's creation."
     list_them(opened.fields(as_of), "no write has a schema", notes=[said] if found else [])
+
+
+@table.command("set-property")
+@click.argument("pairs", metavar="[K=V]...", nargs=-1)
+@click.option("--unset", "removed", multiple=True, metavar="K", help="Take this property out of the file. Repeatable.")
+@click.option(
+    "--dangerous",
+    multiple=True,
+    metavar="K",
+    help="Change this property although it gives the data another meaning, or Hudi does not know it. Repeatable.",
+)
+@idle_option
+@table_options
+@engine_options
+@change_options
+def set_property(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    pairs: tuple[str, ...],
+    removed: tuple[str, ...],
+    dangerous: tuple[str, ...],
+    idle_ms: int,
+) -> None:
+    """Change properties of the table (hoodie.properties). Stop all writers first.
+
+    Most properties say how data and instants are to be read: another value does not change the data. They need
+    --dangerous. The version, the checksum, folders, and the partitions of the metadata table are refused always.
+
+    Readers and writers find the old file or the new one, never a part: hudictl writes it as Hudi does, with a backup.
+    """
+    from hudictl.ops.set_property import PropertyOptions
+
+    values = pairs_of(pairs, "K=V")
+    both = sorted(values.keys() & set(removed))
+    if both or not (values or removed):
+        raise UsageError(f"{both[0]} is both set and unset" if both else "give K=V, or --unset K")
+    run_change(_property_change(PropertyOptions(values, removed, dangerous, idle_ms)), common, change, engine_options)
+
+
+def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan, PropertyPlan]":
+    from hudictl.library import changes
+    from hudictl.render.locks import lock_line
+    from hudictl.render.text import print_lines
+
+    def lines(plan: "PropertyPlan") -> list[str]:
+        return [
+            f"{row.name}: {'not set' if row.before is None else row.before or 'empty'} -> "
+            f"{'not set' if row.after is None else row.after or 'empty'}" + (f" ({row.meaning})" if row.meaning else "")
+            for row in plan.changes
+        ] + (["The backup of an update that died goes."] if plan.unfinished else [])
+
+    def named(plan: "PropertyPlan") -> str:
+        return ", ".join(row.name for row in plan.changes) or "nothing, but end an update that died"
+
+    return ChangeCommand(
+        name="table set-property",
+        change=changes.set_properties(options),
+        show=lambda out, plan: print_lines(out, [*lines(plan), lock_line(plan.lock)]),
+        shown_first=True,
+        question=lambda plan: Question(f"Change {named(plan)}?"),
+        done=lambda plan, _result: f"changed {named(plan)}",
+    )
 
 
 def _print(out: "Console", described: "TableDescription") -> None:

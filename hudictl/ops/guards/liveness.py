@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, Instant
 from hudictl.phrases import seconds
@@ -11,7 +12,7 @@ from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.unfinished import restore_quiet_ms
 from hudictl.state.writers.activity import find_traces, read_marked
 from hudictl.table.beat_rule import HOW_TO_SAY
-from hudictl.table.files.sweep import Sweep
+from hudictl.table.files.sweep import Sweep, sweep
 from hudictl.table.locks.config import (
     PREFIX,
     STORAGE,
@@ -22,6 +23,7 @@ from hudictl.table.locks.config import (
     lock_config,
     works_in_storage,
 )
+from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 
 
@@ -111,6 +113,25 @@ def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
                 f"{seconds(max(0, quiet_ms))}",
                 restore=restore.instant.time,
             )
+
+
+def nothing_at_work(table: Table, engine: Engine, signs: Signs, locking: Locking, idle_ms: int) -> None:
+    """Raises Conflict: there is what a restore's guards take for a living writer or table service. Where nothing else
+    tells, data files are listed."""
+    timeline = signs.timeline
+    own = frozenset[str]().union(*(restore.instants for restore in signs.restores if is_own(table, restore)))
+    rollbacks = [entry.instant for entry in signs.live_rollbacks if entry.target not in own]
+    rollbacks = [entry for entry in rollbacks if not is_recorded(table.storage, entry.time)]
+    no_lock_in_use(table, signs, locking)
+    no_running_restore(table, signs, idle_ms)
+    no_running_rollback(signs, idle_ms, [*rollbacks, *pending_cleans(timeline)])
+    no_running_write(table, signs, timeline.instants, idle_ms, None, own)
+    # Only these are judged by their data files.
+    pending = (entry for entry in timeline.writes() if entry.pending and entry.time not in own)
+    marked = read_marked(table, (entry for entry in pending if entry.time not in signs.beats))
+    if marked:
+        named = {marker.partition for folder in marked.values() if folder for marker in folder.markers}
+        no_running_write(table, signs, timeline.instants, idle_ms, sweep(table, engine, named), own)
 
 
 def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:

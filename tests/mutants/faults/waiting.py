@@ -3,6 +3,8 @@
 from tests.mutants.fault import Fault
 
 WAITING = "ops/waiting.py"
+LIVENESS = "ops/guards/liveness.py"
+TESTS = ("ops/test_waiting.py",)
 AFTERWARDS = "ops/undo/afterwards.py"
 
 FAULTS = (
@@ -14,28 +16,32 @@ FAULTS = (
     ),
     Fault(WAITING, "    if owner is not None:\n", "    if False:\n", "a script restores beside another hudictl"),
     Fault(
-        WAITING,
-        "        liveness.no_lock_in_use(table, signs, Locking(off=True))\n",
-        "",
+        LIVENESS,
+        "    no_lock_in_use(table, signs, locking)\n    no_running_restore(",
+        "    no_running_restore(",
         "a script restores beside the holder of the lock",
+        TESTS,
     ),
     Fault(
-        WAITING,
-        "            liveness.no_running_write(table, signs, timeline.instants, idle_ms, found, own)\n",
-        "            pass\n",
+        LIVENESS,
+        "        no_running_write(table, signs, timeline.instants, idle_ms, sweep(table, engine, named), own)\n",
+        "        pass\n",
         "a script restores beside a writer that has no heartbeat",
+        TESTS,
     ),
     Fault(
-        WAITING,
+        LIVENESS,
         "[*rollbacks, *pending_cleans(timeline)]",
         "rollbacks",
         "a script restores beside a clean",
+        TESTS,
     ),
     Fault(
-        WAITING,
+        LIVENESS,
         " if entry.target not in own]",
         "]",
         "a restore that died is waited for",
+        TESTS,
     ),
     Fault(
         WAITING,
