@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from hudictl.errors import Conflict, Refused, UsageError
@@ -13,12 +13,13 @@ from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.secrets import looks_secret, masked
 from hudictl.state.facts import read_signs
 from hudictl.state.timeline.unfinished import way_out_of_restore
-from hudictl.state.writable import known_timeline, writable_table
+from hudictl.state.writable import known_timeline, writable_table, wrong_type
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.properties_known import known_properties
-from hudictl.table.timeline.active import instant_now
+from hudictl.table.table import TYPE, Table
+from hudictl.table.timeline.active import Timeline, instant_now
 
 _OTHERS = {
     CHECKSUM: "it is computed from the names of table and database",
@@ -100,7 +101,6 @@ def plan_properties(session: Session, options: PropertyOptions) -> PropertyPlan:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    known_timeline(table, signs.timeline)
     current, known = read_properties(table.storage), known_properties(table.version)
     wanted = {**options.values, **dict.fromkeys(options.unset)}
     for key, value in wanted.items():
@@ -110,6 +110,7 @@ def plan_properties(session: Session, options: PropertyOptions) -> PropertyPlan:
         if value is not None and allowed and value not in allowed:
             raise UsageError(f"{key}={value}: not a value of it", hint=f"use {' or '.join(allowed)}")
     changed = {key: value for key, value in wanted.items() if current.get(key) != value}
+    _fits(table, {key: value for key, value in (current | wanted).items() if value is not None}, signs.timeline)
     unfinished = table.storage.stat(PROPERTIES_BACKUP) is not None
     if changed or unfinished:
         for restore in signs.restores:
@@ -147,6 +148,18 @@ def set_properties(session: Session, plan: PropertyPlan, options: PropertyOption
     with suppress(NothingLeft):
         changing(session, Kind.SET_PROPERTY, ", ".join(row.name for row in plan.changes), record, look=look, work=work)
     return plan
+
+
+def _fits(table: Table, properties: Mapping[str, str], timeline: Timeline) -> None:
+    """Judges the timeline by the properties as they would be: so a lost type can be given back.
+
+    Raises Refused: the type would be lost; Unsupported, Unreadable.
+    """
+    after = replace(table, properties=properties)
+    wrong = wrong_type(after, timeline)
+    if wrong and not wrong_type(table, timeline):
+        raise Refused(f"{TYPE}={after.type}: {wrong}", hint="let Hudi compact all logs first, as its last write")
+    known_timeline(after, timeline)
 
 
 def _refuse(key: str, value: str | None, known: set[str], agreed: bool) -> None:

@@ -14,7 +14,8 @@ from hudictl.table.timeline.active import Timeline
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 # From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
 _LANCE, _LANCE_FROM = "LANCE", 9
-TYPE_AGAIN = "Write the line hoodie.table.type=MERGE_ON_READ into it"
+TYPE_AGAIN = "hudictl table set-property hoodie.table.type=MERGE_ON_READ --dangerous=hoodie.table.type"
+"""The command that mends a lost type."""
 
 
 def writable_table(table: Table, locking: Locking, undo: str | None = None) -> None:
@@ -76,7 +77,7 @@ def known_timeline(table: Table, timeline: Timeline) -> None:
             file=file.name,
         )
     if wrong := wrong_type(table, timeline):
-        raise Unreadable(f"{PROPERTIES}: {wrong}", hint=f"{TYPE_AGAIN}, before a writer starts", file=PROPERTIES)
+        raise Unreadable(f"{PROPERTIES}: {wrong}", hint=f"`{TYPE_AGAIN}`, before a writer starts", file=PROPERTIES)
 
 
 def wrong_type(table: Table, timeline: Timeline) -> str:

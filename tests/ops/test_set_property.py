@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Refused, UsageError
+from hudictl.errors import Conflict, HudictlError, Refused, Unreadable, UsageError
 from hudictl.ops.set_property import PropertyOptions, PropertyPlan, plan_properties, set_properties
 from hudictl.table.operations import operation_instants, read_operation
 from hudictl.table.properties import read_properties
@@ -101,6 +101,23 @@ def test_what_was_agreed_to(unpack: Unpack) -> None:
     change(copy, wanted)
     now = read_properties(copy.table.storage)
     assert (now["our.own"], now[ORDER]) == ("1", "COMMIT_TIME_ORDERING")
+
+
+@VERSIONS
+def test_a_lost_type_comes_back(unpack: Unpack, version: str) -> None:
+    """It is what stops every other change; and nothing but a compaction makes the table one of copy on write."""
+    copy = unpack(version, "mor_savepoints")
+    kind = "hoodie.table.type"
+    away = options(dangerous=(kind,), hoodie_table_type="COPY_ON_WRITE")
+    with pytest.raises(Refused, match="timeline is that of a merge-on-read table"):
+        plan(copy, away)
+    file = copy.meta / "hoodie.properties"
+    file.write_text(file.read_text().replace(f"{kind}=MERGE_ON_READ", f"{kind}=COPY_ON_WRITE"))
+    with pytest.raises(Unreadable):
+        plan(copy, options(hoodie_database_name="lake"))
+    change(copy, options(dangerous=(kind,), hoodie_table_type="MERGE_ON_READ"))
+    assert not copy.table.is_cow
+    assert plan(copy, options(hoodie_database_name="lake")).changes
 
 
 def test_what_an_update_that_died_has_left_goes(unpack: Unpack) -> None:

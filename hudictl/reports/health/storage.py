@@ -31,7 +31,7 @@ def table_properties(look: Look) -> Iterator[Finding]:
     storage = look.facts.table.storage
     wrong = wrong_type(look.facts.table, look.facts.timeline)
     if wrong:
-        yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. {TYPE_AGAIN}, before a writer starts")
+        yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. Before a writer starts", mended(TYPE_AGAIN))
     for wrong in _unlike_the_data(look):
         yield Finding("properties-wrong", ERROR, PROPERTIES, f"{wrong}. Put the file back from a backup")
     for path, backup_path in properties_in_use(look.facts.table):

@@ -7,6 +7,12 @@ FILE = "ops/set_property.py"
 FAULTS = (
     Fault(
         FILE,
+        "    if wrong and not wrong_type(table, timeline):\n",
+        "    if False:\n",
+        "a table of merge on read becomes one of copy on write: the rows of its logs are lost",
+    ),
+    Fault(
+        FILE,
         "    if agreed or key in _HARMLESS:\n",
         "    if agreed or key in _HARMLESS or key in known:\n",
         "the record key of a table becomes another, and each write adds rows that are there",

@@ -10,6 +10,7 @@ from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
+from hudictl.state.writable import TYPE_AGAIN
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata.place import MADE_ANEW
 from hudictl.table.properties import update_properties
@@ -42,6 +43,7 @@ def test_a_table_type_that_the_timeline_contradicts(unpack: Unpack, version: str
     properties = copy.meta / "hoodie.properties"
     put(properties, properties.read_text().replace("hoodie.table.type=MERGE_ON_READ\n", line))
     assert brief(one(copy)) == ("table-type-wrong", ERROR, ".hoodie/hoodie.properties")
+    assert first_command(one(copy)) == TYPE_AGAIN
     assert describe_table(copy.table).writers_can_start is False
     with pytest.raises(Unreadable, match="merge-on-read"):
         plan_savepoint(session(copy.table), None)
