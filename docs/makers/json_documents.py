@@ -39,6 +39,7 @@ _FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_2026112103041
 EXAMPLES = {
     ("table show", ""): Example(table=UNFINISHED),
     ("table schema", "with `--history`"): Example(None),
+    ("partition repair", ""): Example("--yes", breaks="part-1/.hoodie_partition_metadata"),
     ("table set-property", ""): Example("hoodie.database.name=lake --yes"),
     ("timeline show", "with `--with-metadata-table`"): Example("--with-metadata-table"),
     ("timeline report", ""): Example(None),

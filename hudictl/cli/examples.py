@@ -95,6 +95,7 @@ EXAMPLES = {
     "stats sizes": ("stats sizes", "stats sizes --by commit --of files"),
     "stats skew": ("stats skew --limit 10",),
     "table properties": ("table properties", "table properties --all --where name~timeline"),
+    "partition repair": ("partition repair --plan",),
     "table set-property": ("table set-property hoodie.database.name=lake --plan",),
     "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),

@@ -11,6 +11,7 @@ from hudictl.library.options import refuse_value, refuse_wrong
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
     from hudictl.ops.clean_up.lock_break import LockBreak
+    from hudictl.ops.clean_up.metafiles import MetafilePlan
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
     from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
     from hudictl.ops.copy.execute import CopyResult
@@ -318,6 +319,18 @@ def lock_break(dead_after_ms: int | None) -> "Change[LockBreak, None]":
         break_lock,
         nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
         needs_engine=False,
+    )
+
+
+def metafile_repair(partitions: Sequence[str]) -> "Change[MetafilePlan, MetafilePlan]":
+    """The metafiles of partitions, written again where they are missing or damaged."""
+    from hudictl.ops.clean_up.metafiles import plan_metafiles, repair_metafiles
+
+    return Change(
+        "partition repair",
+        lambda session: plan_metafiles(session, partitions),
+        lambda session, plan: repair_metafiles(session, plan, partitions),
+        nothing=lambda plan: None if plan.partitions else "all metafiles are whole: nothing to do",
     )
 
 

@@ -1,15 +1,19 @@
 """The data files of a table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hudictl.library import changes
 from hudictl.library.opened import Opened, Times
-from hudictl.library.options import refuse_value
+from hudictl.library.options import refuse_value, several
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from hudictl.library.change import TableChange
+    from hudictl.ops.clean_up.metafiles import MetafilePlan
     from hudictl.reports.file_explain import FileExplained
     from hudictl.reports.file_history import FileEvent
     from hudictl.reports.logs.slices import SliceRow
@@ -64,6 +68,10 @@ class DataFiles:
         from hudictl.reports.stats import SizeRow, skew_rows
 
         return Rows(SizeRow, lambda: skew_rows(self.table.core, self.table.engine, SMALL_FILE_LIMIT))
+
+    def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[MetafilePlan, MetafilePlan]":
+        """The metafiles of partitions (all, or some), written again where they are missing or damaged."""
+        return changes.metafile_repair(several(partitions)).of(self.table)
 
     def orphans(self) -> "Rows[OrphanRow]":
         """The data files without an instant, by path."""

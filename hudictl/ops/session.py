@@ -35,6 +35,7 @@ class Kind(Enum):
     SERVICE_REMOVE = "remove table service"
     LOCK_BREAK = "lock break"
     SET_PROPERTY = "table set-property"
+    PARTITION_REPAIR = "partition repair"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"
     COPY = "copy"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudictl.ops.clean_up.metafiles import MetafilePlan
 from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.clean_up.service import ServiceRemoval
 from hudictl.ops.copy.execute import CopyResult
@@ -136,6 +137,7 @@ DOCUMENTS = (
     Document("record find", ROWS, FoundRecord),
     Document("record history", ROWS, RecordVersion),
     Document("partition list", ROWS, PartitionRow),
+    Document("partition repair", RESULT, MetafilePlan),
     Document("stats sizes", ROWS, SizeRow),
     Document("stats skew", ROWS, SizeRow),
     Document("stats amplification", ROWS, AmplificationRow),
@@ -217,7 +219,7 @@ CHANGING = frozenset(
         *(f"savepoint {what}" for what in ("create", "delete", "prune")),
         *("restore", "rollback", "resume", "undo", "undo drop", "copy", "failed-writes clean", "apply"),
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
-        *("metadata drop", "lock break", "table set-property"),
+        *("metadata drop", "lock break", "table set-property", "partition repair"),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

@@ -111,6 +111,7 @@ def changes(copy: Copy) -> list[Command]:
             ("undo", "drop", "--older-than", "1d", "--yes"),
             ("metadata", "drop", "--idle", "0s", "--yes"),
             ("lock", "break", "--yes"),
+            ("partition", "repair", *_SCAN, "--yes"),
             ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s", *_SCAN, "--yes"),
         )
     ]

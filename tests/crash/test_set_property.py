@@ -21,6 +21,7 @@ def _change(base: Path) -> None:
     set_properties(session(table), plan_properties(session(table), WANTED), WANTED)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_everywhere(version: str, tmp_path: Path) -> None:
     made = support.unpack(version, "mor_part", tmp_path)

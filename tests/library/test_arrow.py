@@ -72,6 +72,7 @@ def lists(table: HudiTable, instant: str) -> dict[str, Rows[Any]]:
         "delete",
         "drop",
         "remove",
+        "repair",
         "discard",
         "break",
         "verify_indexes",

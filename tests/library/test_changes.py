@@ -22,7 +22,7 @@ from hudictl.table.kept import room_times
 from hudictl.table.locks.config import FILE_SYSTEM
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import first, pending
-from tests.helpers import Copy, put, tree, unlisted
+from tests.helpers import Copy, drop, put, tree, unlisted
 from tests.library.same_support import settled
 
 LOCK = {"hoodie.write.lock.provider": FILE_SYSTEM, "hoodie.write.lock.filesystem.expire": "5"}
@@ -109,6 +109,14 @@ CASES = (
         "mor_part",
         lambda copy: ("metadata", "drop", "--idle", "0s"),
         lambda table, copy: table.metadata.drop(hudictl.DropOptions(idle_ms=0)),
+    ),
+    Case(
+        "partition repair",
+        "cow_part",
+        lambda copy: ("partition", "repair"),
+        lambda table, copy: table.files.repair_metafiles(),
+        ready=lambda copy, _tell: drop(copy.path / "part-1/.hoodie_partition_metadata"),
+        saved=False,
     ),
     Case(
         "table set-property",

@@ -51,6 +51,7 @@ CHANGES = {
     "savepoint create": "create_savepoint",
     "savepoint delete": "delete_savepoint",
     "savepoint prune": "prune_savepoints",
+    "partition repair": "files.repair_metafiles",
     "table set-property": "set_properties",
     "undo": "undo",
     "undo drop": "drop_undo",

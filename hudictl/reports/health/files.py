@@ -25,7 +25,7 @@ from hudictl.state.orphans.lost_end import lost_end, lost_inside
 from hudictl.state.services.harmful_cleans import harmful_cleans
 from hudictl.state.timeline.clean_plans import removal_of
 from hudictl.state.timeline.dropped import told_dropped, ways_out
-from hudictl.state.timeline.unfinished import RESUME
+from hudictl.state.timeline.unfinished import RESUME, Remedy
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import hidden_by, other_table
@@ -146,7 +146,7 @@ def missing(look: Look) -> Iterator[Finding]:
 
     for partition in needed.bare:
         meaning = "no .hoodie_partition_metadata: listings do not find this partition; a write into it creates the file"
-        yield Finding("partition-without-metafile", ERROR, partition, meaning)
+        yield Finding("partition-without-metafile", ERROR, partition, meaning, _repair(look, partition))
 
 
 def sources(look: Look) -> Iterator[Finding]:
@@ -174,14 +174,23 @@ def metafiles(look: Look) -> Iterator[Finding]:
     written = picked(look.facts.written.files, damaged)
     for partition, (extension, problem) in damaged.items():
         by = min((entry.time for entry in written.get(partition, ()) if entry.wrote), default="any instant")
-        remedy = f"Write the file again, with the lines commitTime={by} and partitionDepth={depth_of(partition)}"
-        if extension:
-            remedy = "Delete the file, then write a row into the partition with Hudi: that creates it again"
+        remedy = "Delete the file, then write a row into the partition with Hudi: that creates it again"
+        if not extension:
+            remedy = f"It gets the lines commitTime={by} and partitionDepth={depth_of(partition)}"
         meaning = (
             f"{problem}. Spark still reads the partition, but tools fail if they use this file to find the table "
             f"(for example Hudi's validators). {remedy}"
         )
-        yield Finding("partition-metafile-damaged", WARNING, f"{metafile_path(partition)}{extension}", meaning)
+        subject = f"{metafile_path(partition)}{extension}"
+        way = () if extension else _repair(look, partition)
+        yield Finding("partition-metafile-damaged", WARNING, subject, meaning, way)
+
+
+def _repair(look: Look, partition: str) -> tuple[Remedy, ...]:
+    """hudictl writes no metafiles in the base file format."""
+    if look.facts.table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
+        return ()
+    return mended(command_of("partition repair", partition or "."))
 
 
 def savepoints(look: Look) -> Iterator[Finding]:

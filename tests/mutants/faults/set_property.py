@@ -1,10 +1,36 @@
-"""``table set-property``: what may change, and while who is at work."""
+"""``table set-property`` and ``partition repair``: what may change, and while who is at work."""
 
 from tests.mutants.fault import Fault
 
 FILE = "ops/set_property.py"
 
+METAFILES = "ops/clean_up/metafiles.py"
+
 FAULTS = (
+    Fault(
+        METAFILES,
+        "        if not {row.partition for row in now.partitions} <= {row.partition for row in plan.partitions}:\n",
+        "        if False:\n",
+        "metafiles are written that nobody has seen in the plan",
+    ),
+    Fault(
+        METAFILES,
+        "            if extension:\n",
+        "            if False:\n",
+        "beside a damaged metafile in ORC stands one in text",
+    ),
+    Fault(
+        METAFILES,
+        '    timeline_guards.nothing_to_resume(signs, "it may remove partitions")\n',
+        "",
+        "a partition that a restore removes comes back, empty",
+    ),
+    Fault(
+        METAFILES,
+        "if not asked or path in asked}",
+        "}",
+        "more is written than was asked for",
+    ),
     Fault(
         FILE,
         "    if wrong and not wrong_type(table, timeline):\n",

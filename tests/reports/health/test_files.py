@@ -208,6 +208,7 @@ def test_a_partition_without_metafile(unpack: Unpack, version: str) -> None:
     metafile = sorted(copy.path.glob("*/.hoodie_partition_metadata"))[0]
     drop(metafile)
     assert brief(one(copy)) == ("partition-without-metafile", ERROR, metafile.parent.name)
+    assert first_command(one(copy)) == f"hudictl partition repair {metafile.parent.name}"
 
 
 @VERSIONS
@@ -219,6 +220,7 @@ def test_a_damaged_metafile(unpack: Unpack, version: str) -> None:
     put(metafile, whole[: len(whole) // 2])
     found = one(copy)
     assert brief(found) == ("partition-metafile-damaged", WARNING, "part-1/.hoodie_partition_metadata")
+    assert first_command(found) == "hudictl partition repair part-1"
     lines = re.findall(r"(commitTime=\d+) and (partitionDepth=\d+)$", found.meaning)
     assert all(line in whole.decode().splitlines() for line in lines[0])
     put(metafile, "\n".join(lines[0]))
