@@ -78,8 +78,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "        if extension:\n",
-        "        if False:\n",
+        "        if not extension:\n",
+        "        if True:\n",
         "a metafile in ORC is to be overwritten with text",
         ("reports/health/test_files.py::test_a_damaged_metafile_in_orc",),
     ),
