@@ -25,6 +25,11 @@ _SIGNS = ("delegation=", "sig=", "X-Amz-")
 """What gives its reader access, in a URI's query: HDFS's delegation tokens, signatures of Azure and S3."""
 
 
+def value_shown(key: str, value: str | None) -> str | None:
+    """The value of a setting, without what may be a secret."""
+    return value and ("***" if looks_secret(key) else masked(value))
+
+
 def looks_secret(key: str) -> bool:
     """Whether the value of a setting is secret, by its key."""
     return bool(_SECRET.search(key))

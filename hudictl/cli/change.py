@@ -13,10 +13,10 @@ from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
-from hudictl.library.change import Change
 from hudictl.render.json import ChangeOutcome, envelope
 
 if TYPE_CHECKING:
+    from hudictl.library.change import Change
     from hudictl.library.table import HudiTable
     from hudictl.ops.restore.execute import RestoreResult
     from hudictl.ops.rollback.run import RollbackResult
@@ -62,7 +62,7 @@ class ChangeCommand(Generic[Plan, Result]):
     """
 
     name: str
-    change: Change[Plan, Result]
+    change: "Change[Plan, Result]"
     show: Callable[["Console", Plan], None]
     question: Callable[[Plan], Question]
     done: Callable[[Plan, Result], str]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from hudictl.library import changes
 from hudictl.library.opened import Opened, Times
 from hudictl.library.options import refuse_value, several
 from hudictl.library.rows import Rows
+from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from hudictl.reports.logs.slices import SliceRow
     from hudictl.reports.stats import SizeRow
     from hudictl.state.orphans.find import OrphanRow
-
-SMALL_FILE_LIMIT = 104_857_600
-"""Hudi's default of hoodie.parquet.small.file.limit, in bytes (0.15.0 to 1.2.0)."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,8 @@ class DataFiles:
 
     def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[MetafilePlan, MetafilePlan]":
         """The metafiles of partitions (all, or some), written again where they are missing or damaged."""
+        from hudictl.library import changes
+
         return changes.metafile_repair(several(partitions)).of(self.table)
 
     def orphans(self) -> "Rows[OrphanRow]":

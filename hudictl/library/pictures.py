@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hudictl.library.files import SMALL_FILE_LIMIT
 from hudictl.library.opened import IDLE_MS, Opened, Times
+from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

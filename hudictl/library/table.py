@@ -6,23 +6,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from hudictl.library import changes
-from hudictl.library.files import DataFiles
-from hudictl.library.metadata import MetadataTable
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.options import several
-from hudictl.library.records import Records
 from hudictl.library.rows import Rows
-from hudictl.library.services import TableServices
 from hudictl.library.times import duration_ms
-from hudictl.library.writers import Writers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from hudictl.library.change import TableChange
+    from hudictl.library.files import DataFiles
     from hudictl.library.logs import LogFiles
+    from hudictl.library.metadata import MetadataTable
     from hudictl.library.pictures import Pictures
+    from hudictl.library.records import Records
     from hudictl.library.rollbacks import Rollbacks
+    from hudictl.library.services import TableServices
+    from hudictl.library.writers import Writers
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
     from hudictl.ops.copy.execute import CopyResult
     from hudictl.ops.copy.plan import CopyOptions, CopyPlan
@@ -108,23 +108,31 @@ class HudiTable:
         return self.core.version
 
     @property
-    def metadata(self) -> MetadataTable:
+    def metadata(self) -> "MetadataTable":
         """The metadata table."""
+        from hudictl.library.metadata import MetadataTable
+
         return MetadataTable(self.opened)
 
     @property
-    def services(self) -> TableServices:
+    def services(self) -> "TableServices":
         """Cleans, compactions, clusterings, indexings, rollbacks and restores."""
+        from hudictl.library.services import TableServices
+
         return TableServices(self.opened)
 
     @property
-    def files(self) -> DataFiles:
+    def files(self) -> "DataFiles":
         """The data files."""
+        from hudictl.library.files import DataFiles
+
         return DataFiles(self.opened)
 
     @property
-    def records(self) -> Records:
+    def records(self) -> "Records":
         """The records, by their keys."""
+        from hudictl.library.records import Records
+
         return Records(self.opened)
 
     @property
@@ -135,8 +143,10 @@ class HudiTable:
         return Pictures(self.opened)
 
     @property
-    def writers(self) -> Writers:
+    def writers(self) -> "Writers":
         """Pending writes, heartbeats, markers and locks."""
+        from hudictl.library.writers import Writers
+
         return Writers(self.opened)
 
     def close(self) -> None:
@@ -266,12 +276,8 @@ class HudiTable:
         return slices_of(self.opened, partition, as_of)
 
     def savepoints(self, *, count_bytes: bool = False, verify: bool = False) -> "Rows[SavepointRow]":
-        """The savepoints, newest first.
-
-        Args:
-            count_bytes: also what each holds; data files are listed.
-            verify: also whether each can be restored now.
-        """
+        """The savepoints, newest first. ``count_bytes``: also what each holds; data files are listed. ``verify``: also
+        whether each can be restored now."""
         from hudictl.library.savepoints import savepoints
 
         return savepoints(self.opened, count_bytes=count_bytes, verify=verify)
@@ -379,9 +385,7 @@ class HudiTable:
 
     def restore(self, to: str, options: "RestoreOptions | None" = None) -> "TableChange[RestorePlan, RestoreResult]":
         """A restore to a savepoint; to any commit with ``RestoreOptions(to_instant=True)``. Stop all writers first.
-
-        The same again goes on with one that was interrupted.
-        """
+        The same again goes on with one that was interrupted."""
         from hudictl.ops.restore.plan import RestoreOptions
 
         return changes.restore(to, self.opened.keeping(options or RestoreOptions())).of(self.opened)
@@ -402,10 +406,8 @@ class HudiTable:
     def rollback(
         self, instant: str, options: "RollbackOptions | None" = None
     ) -> "TableChange[RollbackPlan, RollbackResult]":
-        """The rollback of a pending write, compaction or clustering, or of the newest completed commit.
-
-        A pending clean or indexing: ``services.remove``.
-        """
+        """The rollback of a pending write, compaction or clustering, or of the newest completed commit. A pending
+        clean or indexing: ``services.remove``."""
         from hudictl.ops.rollback.plan import RollbackOptions
 
         return changes.rollback(instant, self.opened.keeping(options or RollbackOptions())).of(self.opened)

@@ -10,10 +10,11 @@ from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.formats.properties import CHECKSUM, DATABASE
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
-from hudictl.secrets import looks_secret, masked
+from hudictl.secrets import value_shown
 from hudictl.state.facts import read_signs
 from hudictl.state.timeline.unfinished import way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table, wrong_type
+from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import read_properties, update_properties
@@ -52,7 +53,7 @@ class PropertyOptions:
     values: Mapping[str, str]
     unset: tuple[str, ...] = ()
     dangerous: tuple[str, ...] = ()
-    idle_ms: int = 600_000
+    idle_ms: int = DEFAULT_IDLE_MS
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,9 @@ def plan_properties(session: Session, options: PropertyOptions) -> PropertyPlan:
             raise Refused(f"{restore.instant} is pending: until it has ended, no property can be changed", hint=hint)
         liveness.nothing_at_work(table, session.engine, signs, session.locking, options.idle_ms)
     rows = (
-        PropertyChange(key, _shown(key, current.get(key)), _shown(key, value), known.get(key, (None, None))[0])
+        PropertyChange(
+            key, value_shown(key, current.get(key)), value_shown(key, value), known.get(key, (None, None))[0]
+        )
         for key, value in sorted(changed.items())
     )
     return PropertyPlan(tuple(rows), unfinished, session.lock)
@@ -180,7 +183,3 @@ def _refuse(key: str, value: str | None, known: set[str], agreed: bool) -> None:
         hint=f"if you are sure, and all writers use the new value: --dangerous {key}",
         property=key,
     )
-
-
-def _shown(key: str, value: str | None) -> str | None:
-    return value and ("***" if looks_secret(key) else masked(value))

@@ -21,6 +21,7 @@ from hudictl.phrases import count_of, printable, span
 from hudictl.render.words import age, size
 from hudictl.reports.commits import CommitRow
 from hudictl.reports.savepoints import SavepointRow
+from hudictl.reports.table import DO_NOT_START
 from hudictl.reports.timeline import TimelineRow
 from hudictl.reports.timeline_report import SliceSizes, TimelineReport
 
@@ -243,7 +244,7 @@ class _Page:
         """On the timeline, and on the files if they were looked at."""
         table, found = report.table, report.found
         severities = [one.severity for one in found.findings] if found else []
-        stops = not table.writers_can_start or table.verdict.startswith("do not start") or "error" in severities
+        stops = not table.writers_can_start or table.verdict.startswith(DO_NOT_START) or "error" in severities
         kind = "bad" if stops else "good" if table.sound and "warning" not in severities else "doubtful"
         parts = [self.tag("p", self.tag("strong", table.verdict))]
         # That of a sound table is to check it.

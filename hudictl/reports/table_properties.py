@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hudictl.secrets import looks_secret, masked
+from hudictl.secrets import value_shown
 from hudictl.table.properties_known import known_properties
 from hudictl.table.table import Table
 
@@ -30,6 +30,6 @@ def property_rows(table: Table, *, unset: bool) -> list[PropertyRow]:
 
 
 def _row(name: str, value: str | None, meaning: str | None, default: str | None) -> PropertyRow:
-    shown = value and ("***" if looks_secret(name) else masked(value))
+    shown = value_shown(name, value)
     changed = None not in (value, default) and value != default
     return PropertyRow(name, shown, default, meaning, value is not None, changed)

@@ -17,6 +17,8 @@ class Setting:
     others: tuple[str, ...] = ()
 
 
+SMALL_FILE_LIMIT = 104_857_600
+"""Hudi's default of hoodie.parquet.small.file.limit, in bytes (0.15.0 to 1.2.0)."""
 KEEP_MIN = Setting("hoodie.keep.min.commits", "20")
 KEEP_MAX = Setting("hoodie.keep.max.commits", "30")
 ARCHIVE_BEYOND_SAVEPOINT = Setting("hoodie.archive.beyond.savepoint", "false")

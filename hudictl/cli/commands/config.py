@@ -1,6 +1,7 @@
 """``hudictl config``."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,9 @@ from hudictl.cli.show import show_rows
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import HudictlError
 from hudictl.library.profiles import Profile, is_reference, leaves, place_of
-from hudictl.reports.profiles import ProfileRow
+
+if TYPE_CHECKING:
+    from hudictl.reports.profiles import ProfileRow
 
 _PROVIDER = "hoodie.write.lock.provider"
 
@@ -24,12 +27,16 @@ def config() -> None:
 @options_without_table
 def list_profiles(common: TableOptions) -> None:
     """List the profiles of your file, and of that of --config. Values of secrets are not shown, and not read."""
+    from hudictl.reports.profiles import ProfileRow
+
     none = f"no profiles: there is no {' and no '.join(config_files())}"
     rows = [_row_of(profile) for _, profile in sorted(read_profiles().items())]
     show_rows(common, "config list", None, rows, ProfileRow, none)
 
 
-def _row_of(profile: Profile) -> ProfileRow:
+def _row_of(profile: Profile) -> "ProfileRow":
+    from hudictl.reports.profiles import ProfileRow
+
     return ProfileRow(
         profile=profile.name,
         uri=profile.uri,

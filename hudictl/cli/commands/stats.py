@@ -7,7 +7,7 @@ import click
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options
 from hudictl.cli.tree import StrictGroup
-from hudictl.library.files import SMALL_FILE_LIMIT
+from hudictl.table.settings import SMALL_FILE_LIMIT
 
 _OF_SIZES = ("small_percent", "min_bytes", "p10_bytes", "p90_bytes", "p95_bytes", "p99_bytes", "std_dev_bytes")
 

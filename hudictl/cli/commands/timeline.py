@@ -20,8 +20,8 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
-from hudictl.library.files import SMALL_FILE_LIMIT
 from hudictl.render.json import envelope
+from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
     from hudictl.library.table import HudiTable

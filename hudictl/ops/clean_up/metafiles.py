@@ -4,10 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-from functools import partial
 
-from hudictl import workers
-from hudictl.engine.base import picked, values
 from hudictl.errors import Conflict, NotFound, Refused
 from hudictl.formats import partition_metafile
 from hudictl.ops.guards import files as file_guards
@@ -16,6 +13,7 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.state.facts import Facts, read_facts, read_signs
+from hudictl.state.files.metafiles import damaged_metafiles, first_commits
 from hudictl.state.files.needed import needed_files
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.saved import NOTHING_SAVED
@@ -26,7 +24,6 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
 
-_AT_ONCE = 100
 MISSING = "it is missing: listings do not find the partition"
 
 
@@ -87,24 +84,19 @@ def plan_metafiles(session: Session, partitions: Sequence[str] = ()) -> Metafile
 
 def _damaged(session: Session, facts: Facts) -> Iterator[tuple[str, str]]:
     """Raises Refused: a damaged one has the base file format."""
-    paths = sorted(facts.sweep.partitions)
-    parts = [paths[at : at + _AT_ONCE] for at in range(0, len(paths), _AT_ONCE)]
-    read = partial(workers.damaged_metafiles, facts.table.storage)
-    for part in values(session.engine.map("read metafiles", read, parts), "read metafiles"):
-        for path, extension, problem in part:
-            if extension:
-                raise Refused(
-                    f"{metafile_path(path)}{extension}: {problem}: hudictl does not write this format",
-                    hint="delete the file, then write a row into the partition with Hudi: that creates it again",
-                )
-            yield path, problem
+    for path, (extension, problem) in damaged_metafiles(facts, session.engine).items():
+        if extension:
+            raise Refused(
+                f"{metafile_path(path)}{extension}: {problem}: hudictl does not write this format",
+                hint="delete the file, then write a row into the partition with Hudi: that creates it again",
+            )
+        yield path, problem
 
 
 def _rows(facts: Facts, problems: dict[str, str]) -> Iterator[MetafileRow]:
-    written = picked(facts.written.files, problems)
+    first = first_commits(facts, problems)
     for path, problem in sorted(problems.items()):
-        times = [entry.time for entry in written.get(path, ()) if entry.wrote]
-        yield MetafileRow(path, problem, min(times, default=None))
+        yield MetafileRow(path, problem, first.get(path))
 
 
 def repair_metafiles(session: Session, plan: MetafilePlan, partitions: Collection[str] = ()) -> MetafilePlan:

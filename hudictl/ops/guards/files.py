@@ -14,6 +14,7 @@ from hudictl.state.files.bootstrap import SOURCE_ELSEWHERE, rowless_files
 from hudictl.state.files.borrowed import Borrowed
 from hudictl.state.files.contents import damaged_contents
 from hudictl.state.files.instant_files import partitions_in_tables
+from hudictl.state.files.metafiles import in_base_format
 from hudictl.state.files.needed import UPGRADE_FIRST, Case, Outcome, last_of_merge_on_read, read_case, unseen_files
 from hudictl.state.orphans.find import find_orphans
 from hudictl.state.orphans.lost_end import find_lost_end
@@ -285,7 +286,7 @@ def own_files_only(facts: Facts, removed: Collection[str], borrowed: Borrowed) -
 def metafiles_can_be_made(table: Table, needed: Outcome) -> None:
     """Raises Refused: a partition's metafile is missing, and must have the base file format, which hudictl cannot
     write."""
-    if needed.bare and table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
+    if needed.bare and in_base_format(table):
         raise Refused(
             f"partition {needed.bare[0]!r} has no .hoodie_partition_metadata in the base file format",
             hint="write a row into the partition with Hudi: that creates the file",

@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from itertools import chain
 
 from hudictl import workers
-from hudictl.engine.base import picked, values
+from hudictl.engine.base import values
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import read_as
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
@@ -16,6 +15,7 @@ from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
 from hudictl.state.files.instant_files import partitions_in_tables
+from hudictl.state.files.metafiles import damaged_metafiles, first_commits, in_base_format
 from hudictl.state.files.needed import UPGRADE_FIRST, judged, needed_files
 from hudictl.state.files.savepoint_files import possible_way, unprotected, ways_back
 from hudictl.state.files.savepoints import Saved, is_protection, read_saved
@@ -34,7 +34,6 @@ from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_writes_after
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
-_METAFILES_A_TASK = 100
 
 
 def orphans(look: Look) -> Iterator[Finding]:
@@ -166,14 +165,10 @@ def sources(look: Look) -> Iterator[Finding]:
 
 def metafiles(look: Look) -> Iterator[Finding]:
     """Partition metafiles without the values that readers use: one read for each partition."""
-    partitions = sorted(look.facts.sweep.partitions)
-    parts = [partitions[at : at + _METAFILES_A_TASK] for at in range(0, len(partitions), _METAFILES_A_TASK)]
-    read = partial(workers.damaged_metafiles, look.facts.table.storage)
-    found = values(look.engine.map("read metafiles", read, parts), "read metafiles")
-    damaged = {partition: (extension, problem) for partition, extension, problem in chain.from_iterable(found)}
-    written = picked(look.facts.written.files, damaged)
+    damaged = damaged_metafiles(look.facts, look.engine)
+    first = first_commits(look.facts, damaged)
     for partition, (extension, problem) in damaged.items():
-        by = min((entry.time for entry in written.get(partition, ()) if entry.wrote), default="any instant")
+        by = first.get(partition, "any instant")
         remedy = "Delete the file, then write a row into the partition with Hudi: that creates it again"
         if not extension:
             remedy = f"It gets the lines commitTime={by} and partitionDepth={depth_of(partition)}"
@@ -188,7 +183,7 @@ def metafiles(look: Look) -> Iterator[Finding]:
 
 def _repair(look: Look, partition: str) -> tuple[Remedy, ...]:
     """hudictl writes no metafiles in the base file format."""
-    if look.facts.table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
+    if in_base_format(look.facts.table):
         return ()
     return mended(command_of("partition repair", partition or "."))
 

@@ -41,8 +41,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    if needed.bare and table",
-        "    if needed.bare and not table",
+        "    if needed.bare and in_base_format(table)",
+        "    if needed.bare and not in_base_format(table)",
         "a text metafile is written where metafiles have the base file format",
         tests=("ops/guards/test_rollback.py::test_a_metafile_that_hudictl_cannot_make",),
     ),
