@@ -54,7 +54,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"undo"},
         {"metadata"},
         {"restore", "rollback", "put_back"},
-        {"savepoint", "clean_up", "set_property"},
+        {"savepoint", "clean_up", "repair", "set_property"},
         {"copy"},
         {"saved_plan", "waiting"},
     ),

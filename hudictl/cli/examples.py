@@ -100,6 +100,7 @@ EXAMPLES = {
     "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),
     "timeline inspect": (f"timeline inspect {_WRITTEN}",),
+    "timeline quarantine": (f"timeline quarantine {_WRITTEN} --plan",),
     "timeline report": ("timeline report --html trips.html", "timeline report --html trips.html --quick"),
     "timeline show": (
         "timeline show --limit 20",

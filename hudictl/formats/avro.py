@@ -2,6 +2,7 @@
 
 No file is trusted: its schema has been judged, and no length or number in it is believed before the bytes are there."""
 
+import hashlib
 import io
 import json
 import zlib
@@ -194,13 +195,15 @@ def record_name(schema: Mapping[str, Any]) -> str:
 
 
 def encode(value: dict[str, Any], schema: dict[str, Any]) -> bytes:
-    """Encodes one record as a container. With an unparsed schema, fastavro keeps the names as Hudi writes them.
+    """Encodes one record as a container: equal records have equal bytes. With an unparsed schema, fastavro keeps the
+    names as Hudi writes them.
 
     Raises Unreadable: a name is no UTF-8, as those of files may be.
     """
     out = io.BytesIO()
+    marker = hashlib.sha256(repr(value).encode(errors="backslashreplace")).digest()[:_SYNC_BYTES]
     try:
-        fastavro.writer(out, schema, [value])
+        fastavro.writer(out, schema, [value], sync_marker=marker)
     except UnicodeEncodeError as error:
         raise no_utf_8(error.object) from error
     return out.getvalue()

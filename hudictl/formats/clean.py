@@ -1,6 +1,6 @@
-"""``HoodieCleanerPlan`` and ``HoodieCleanMetadata``, read only (plan versions 1 and 2 of Hudi 0.15.0 to 1.2.0)."""
+"""``HoodieCleanerPlan``, read only, and ``HoodieCleanMetadata`` (plan versions 1 and 2 of Hudi 0.15.0 to 1.2.0)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,34 @@ from hudictl.formats.file_names import base_path_in
 
 PLAN = "HoodieCleanerPlan"
 METADATA = "HoodieCleanMetadata"
+_PARTITION = avro.record(
+    "HoodieCleanPartitionMetadata",
+    {"name": "partitionPath", "type": avro.STRING},
+    {"name": "policy", "type": avro.STRING},
+    {"name": "deletePathPatterns", "type": avro.array(avro.STRING)},
+    {"name": "successDeleteFiles", "type": avro.array(avro.STRING)},
+    {"name": "failedDeleteFiles", "type": avro.array(avro.STRING)},
+    {"name": "isPartitionDeleted", "type": ["null", "boolean"], "default": None},
+)
+_METADATA = avro.record(
+    METADATA,
+    {"name": "startCleanTime", "type": avro.STRING},
+    {"name": "timeTakenInMillis", "type": "long"},
+    {"name": "totalFilesDeleted", "type": "int"},
+    {"name": "earliestCommitToRetain", "type": avro.STRING},
+    {"name": "lastCompletedCommitTimestamp", "type": avro.STRING, "default": ""},
+    {"name": "partitionMetadata", "type": avro.string_map(_PARTITION)},
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {
+        "name": "bootstrapPartitionMetadata",
+        "type": ["null", avro.string_map("HoodieCleanPartitionMetadata")],
+        "default": None,
+    },
+    {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
+    top=True,
+)
+_NAMES_ALONE = 2
+"""The version of a result whose paths are names in their partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +64,52 @@ class CleanMetadata:
 def decode_plan(body: avro.Body, what: str) -> CleanPlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
+
+
+def encode_metadata(time: str, plan: bytes, what: str, left: Mapping[str, Collection[str]]) -> bytes:
+    """The result of a clean that has deleted all files of its plan but those that are ``left``: by partition their
+    names. As Hudi writes it; how long it took is not known, and 0. Raises Unreadable."""
+
+    def build(value: dict[str, Any]) -> dict[str, Any]:
+        _build_plan(value)
+        infos = value.get("filePathsToBeDeletedPerPartition") or {
+            path: [{"filePath": name} for name in names]
+            for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items()
+        }
+        gone = value.get("partitionsToBeDeleted") or ()
+
+        def of(bootstrap: bool) -> dict[str, Any]:
+            """By partition the result for its own files, or for the sources of a bootstrap."""
+            found = {}
+            for path in {*infos, *gone}:
+                own = [info for info in infos.get(path, ()) if bool(info.get("isBootstrapBaseFile")) is bootstrap]
+                names = [info["filePath"] if bootstrap else _name(info["filePath"]) for info in own]
+                stay = set(left.get(path, ()))
+                if names or (path in gone and not bootstrap):
+                    found[path] = {
+                        "partitionPath": path,
+                        "policy": value["policy"],
+                        "deletePathPatterns": names,
+                        "successDeleteFiles": [name for name in names if name not in stay],
+                        "failedDeleteFiles": [name for name in names if name in stay],
+                        "isPartitionDeleted": path in gone,
+                    }
+            return found
+
+        partitions, earliest = of(False), value.get("earliestInstantToRetain")
+        return {
+            "startCleanTime": time,
+            "timeTakenInMillis": 0,
+            "totalFilesDeleted": sum(len(entry["successDeleteFiles"]) for entry in partitions.values()),
+            "earliestCommitToRetain": earliest["timestamp"] if earliest else "",
+            "lastCompletedCommitTimestamp": value.get("lastCompletedCommitTimestamp") or "",
+            "partitionMetadata": dict(sorted(partitions.items())),
+            "version": _NAMES_ALONE,
+            "bootstrapPartitionMetadata": of(True),
+            "extraMetadata": value.get("extraMetadata"),
+        }
+
+    return avro.encode(avro.decode(plan, PLAN, what, build), _METADATA)
 
 
 def decode_metadata(body: avro.Body, what: str) -> CleanMetadata:

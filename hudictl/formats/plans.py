@@ -77,6 +77,32 @@ def _index_partitions(value: dict[str, Any]) -> dict[str, str]:
     return {info["metadataPartitionPath"] or "": info["indexUptoInstant"] or "" for info in infos}
 
 
+_INDEX_PARTITION = avro.record(
+    "HoodieIndexPartitionInfo",
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {"name": "metadataPartitionPath", "type": ["null", avro.STRING], "default": None},
+    {"name": "indexUptoInstant", "type": ["null", avro.STRING], "default": None},
+    {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
+)
+_INDEX_METADATA = avro.record(
+    "HoodieIndexCommitMetadata",
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {"name": "operationType", "type": ["null", avro.STRING], "default": None},
+    {"name": "indexPartitionInfos", "type": ["null", avro.array(_INDEX_PARTITION)], "default": None},
+    top=True,
+)
+
+
+def encode_index_metadata(plan: bytes, what: str) -> bytes:
+    """The result of an indexing, as Hudi's indexer writes it (1.0.2, 1.2.0): it has the partitions of its plan. Raises
+    Unreadable."""
+
+    def build(value: dict[str, Any]) -> dict[str, Any]:
+        return {"version": 1, "operationType": None, "indexPartitionInfos": value["indexPartitionInfos"]}
+
+    return avro.encode(avro.decode(plan, "HoodieIndexPlan", what, build), _INDEX_METADATA)
+
+
 _OPERATION = avro.record(
     "HoodieCompactionOperation",
     {"name": "baseInstantTime", "type": ["null", avro.STRING]},

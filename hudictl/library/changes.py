@@ -1,6 +1,6 @@
 """The kinds of changes: how each is planned and executed, and when there is nothing to do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
     from hudictl.ops.put_back.execute import UndoResult
     from hudictl.ops.put_back.planning import UndoPlan
+    from hudictl.ops.repair.plan import RepairPlan, RepairResult
     from hudictl.ops.restore.execute import RestoreResult
     from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
@@ -320,6 +321,26 @@ def lock_break(dead_after_ms: int | None) -> "Change[LockBreak, None]":
         nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
         needs_engine=False,
     )
+
+
+def repair(command: str, plan: "Callable[[Session], RepairPlan]") -> "Change[RepairPlan, RepairResult]":
+    """A repair of files: what is damaged goes into quarantine, and ``undo`` takes the repair back."""
+    from hudictl.ops.repair.plan import execute_repair
+
+    return Change(
+        command,
+        plan,
+        lambda session, made: execute_repair(session, made, lambda: plan(session)),
+        nothing=lambda made: None if made.files else "nothing is damaged: nothing to do",
+    )
+
+
+def quarantine(time: str, idle_ms: int) -> "Change[RepairPlan, RepairResult]":
+    """The damaged files of an instant."""
+    from hudictl.ops.repair.timeline import plan_quarantine
+
+    refuse_value("idle_ms", idle_ms)
+    return repair("timeline quarantine", lambda session: plan_quarantine(session, time, idle_ms))
 
 
 def metafile_repair(partitions: Sequence[str]) -> "Change[MetafilePlan, MetafilePlan]":

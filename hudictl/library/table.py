@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hudictl.library.metadata import MetadataTable
     from hudictl.library.pictures import Pictures
     from hudictl.library.records import Records
+    from hudictl.library.repairs import Repairs
     from hudictl.library.rollbacks import Rollbacks
     from hudictl.library.services import TableServices
     from hudictl.library.writers import Writers
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         SavepointPlan,
     )
     from hudictl.ops.savepoint.verify import Restorable
-    from hudictl.ops.set_property import PropertyPlan
     from hudictl.ops.undo.afterwards import Afterwards
     from hudictl.ops.waiting import Waited
     from hudictl.reports.commits import (
@@ -134,6 +134,13 @@ class HudiTable:
         from hudictl.library.records import Records
 
         return Records(self.opened)
+
+    @property
+    def repairs(self) -> "Repairs":
+        """Mends what is damaged, file by file."""
+        from hudictl.library.repairs import Repairs
+
+        return Repairs(self.opened)
 
     @property
     def pictures(self) -> "Pictures":
@@ -389,15 +396,6 @@ class HudiTable:
         from hudictl.ops.restore.plan import RestoreOptions
 
         return changes.restore(to, self.opened.keeping(options or RestoreOptions())).of(self.opened)
-
-    def set_properties(
-        self, values: Mapping[str, str], *, unset: Sequence[str] = (), dangerous: Sequence[str] = ()
-    ) -> "TableChange[PropertyPlan, PropertyPlan]":
-        """A change of hoodie.properties. ``dangerous``: those that give the data another meaning, as most do."""
-        from hudictl.ops.set_property import PropertyOptions
-
-        options = PropertyOptions(values, tuple(several(unset)), tuple(several(dangerous)))
-        return changes.set_properties(options).of(self.opened)
 
     def withdraw_restore(self, idle_ms: int = IDLE_MS) -> "TableChange[Withdrawal, Withdrawn]":
         """The withdrawal of a pending restore, possible until it deletes the first data file."""

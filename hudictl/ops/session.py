@@ -36,6 +36,7 @@ class Kind(Enum):
     LOCK_BREAK = "lock break"
     SET_PROPERTY = "table set-property"
     PARTITION_REPAIR = "partition repair"
+    QUARANTINE = "timeline quarantine"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"
     COPY = "copy"

@@ -13,6 +13,7 @@ from hudictl.ops.metadata.drop import DropPlan, DropResult
 from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
 from hudictl.ops.put_back.execute import UndoResult
 from hudictl.ops.put_back.planning import UndoPlan
+from hudictl.ops.repair.plan import RepairPlan, RepairResult
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.leftovers import Leftovers
 from hudictl.ops.restore.plan import RestorePlan
@@ -118,6 +119,8 @@ DOCUMENTS = (
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`"),
     Document("timeline report", RESULT, ReportWritten),
+    Document("timeline quarantine", RESULT, RepairPlan, PLANNED),
+    Document("timeline quarantine", RESULT, RepairResult, DONE),
     Document("commit list", ROWS, CommitRow),
     Document("commit show", ROWS, CommitPartition),
     Document("commit show", ROWS, CommitFile, "with `--by file`"),
@@ -219,7 +222,7 @@ CHANGING = frozenset(
         *(f"savepoint {what}" for what in ("create", "delete", "prune")),
         *("restore", "rollback", "resume", "undo", "undo drop", "copy", "failed-writes clean", "apply"),
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
-        *("metadata drop", "lock break", "table set-property", "partition repair"),
+        *("metadata drop", "lock break", "table set-property", "partition repair", "timeline quarantine"),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

@@ -181,6 +181,9 @@ class Folders(Protocol):
     def remove_empty(self, folder: str) -> None:
         """Removes a folder, unless there is something in it. Raises StorageFailed."""
 
+    def set_time(self, path: str, modified_ms: int) -> None:
+        """Sets a file's modification time. Raises FileNotFoundError."""
+
 
 @runtime_checkable
 class KeyOrder(Protocol):

@@ -217,9 +217,11 @@ class HdfsStorage(Storage):
             self._publish(temporary, target, body, "OVERWRITE")
 
     def touch(self, path: str) -> None:
+        self.set_time(path, int(time.time() * 1000))
+
+    def set_time(self, path: str, modified_ms: int) -> None:
         with _errors("touch", path):
-            now_ms = int(time.time() * 1000)
-            self.client.ask("PUT", "SETTIMES", self._path(path), modificationtime=now_ms, accesstime=-1)
+            self.client.ask("PUT", "SETTIMES", self._path(path), modificationtime=modified_ms, accesstime=-1)
 
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         outcomes: list[DeleteOutcome] = []

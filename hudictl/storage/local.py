@@ -173,6 +173,11 @@ class LocalStorage(Storage):
         with _errors("touch", path), self._place(path) as (folder, name):
             os.utime(name, dir_fd=folder, follow_symlinks=False)
 
+    def set_time(self, path: str, modified_ms: int) -> None:
+        at = modified_ms * 1_000_000
+        with _errors("touch", path), self._place(path) as (folder, name):
+            os.utime(name, ns=(at, at), dir_fd=folder, follow_symlinks=False)
+
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         _log.debug(
             "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""

@@ -73,6 +73,7 @@ def lists(table: HudiTable, instant: str) -> dict[str, Rows[Any]]:
         "drop",
         "remove",
         "repair",
+        "quarantine",
         "discard",
         "break",
         "verify_indexes",

@@ -62,6 +62,12 @@ def _marked(copy: Copy, _tell: Tell) -> None:
     put(copy.meta / f".temp/{first(copy)}/part-0/x-0_0-1-2_{first(copy)}.parquet.marker.CREATE", "")
 
 
+def doubled(copy: Copy) -> None:
+    """The inflight file of the first commit, twice in one."""
+    (file,) = copy.timeline.glob(f"{copy.commits[0]}.*inflight")
+    put(file, file.read_bytes() * 2)
+
+
 CASES = (
     Case(
         "restore",
@@ -122,7 +128,15 @@ CASES = (
         "table set-property",
         "mor_part",
         lambda copy: ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s"),
-        lambda table, copy: table.set_properties({"hoodie.database.name": "lake"}),
+        lambda table, copy: table.repairs.set_properties({"hoodie.database.name": "lake"}),
+        saved=False,
+    ),
+    Case(
+        "timeline quarantine",
+        "cow_part",
+        lambda copy: ("timeline", "quarantine", copy.commits[0], "--idle", "0s"),
+        lambda table, copy: table.repairs.quarantine(copy.commits[0], 0),
+        ready=lambda copy, _tell: doubled(copy),
         saved=False,
     ),
     Case(

@@ -52,7 +52,8 @@ CHANGES = {
     "savepoint delete": "delete_savepoint",
     "savepoint prune": "prune_savepoints",
     "partition repair": "files.repair_metafiles",
-    "table set-property": "set_properties",
+    "table set-property": "repairs.set_properties",
+    "timeline quarantine": "repairs.quarantine",
     "undo": "undo",
     "undo drop": "drop_undo",
 }

@@ -316,6 +316,16 @@ class WriteContract(MoveContract):
             empty.remove_empty(folder)
         assert not empty.has_folder("a")
 
+    def test_set_time(self, empty: Storage) -> None:
+        if not isinstance(empty, Folders):
+            pytest.skip("the store gives each file the time of its writing")
+        empty.create("f", b"x")
+        empty.set_time("f", 1_700_000_000_123)
+        assert (found := empty.stat("f")) is not None
+        assert found.modified_ms == 1_700_000_000_123
+        with pytest.raises(FileNotFoundError):
+            empty.set_time("absent", 1)
+
     def test_delete_folder(self, empty: Storage) -> None:
         """With all below it, and no neighbour whose name begins alike; an absent one is no error."""
         for path in ("a/f", "a/b/c/f", "ab/f", "a.b", "c/f"):

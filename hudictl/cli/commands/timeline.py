@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hudictl.cli.change import run_change
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import PATH, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import (
+    PATH,
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    idle_option,
+    table_options,
+)
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_result, text_output
 from hudictl.cli.streams import emit, emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import settings_options
+from hudictl.cli.writers_options import change_options, settings_options
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
@@ -243,3 +252,24 @@ def _to_copy(found: "TimelineReport") -> "TimelineReport":
     return replace(
         found, table=copied.all_of(found.table), pending=copied.all_of(found.pending), found=copied.all_of(found.found)
     )
+
+
+@timeline.command()
+@click.argument("instant", shell_complete=instants)
+@idle_option
+@table_options
+@engine_options
+@change_options
+def quarantine(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
+) -> None:
+    """Mend the damaged files of an instant: a sound instant is never touched.
+
+    What cannot be read goes into quarantine, and what the instant's other files prove takes its place: the whole half
+    of a doubled file; an empty file for a beginning that nobody reads any more; the result of a clean or an indexing
+    by its plan. `hudictl undo` takes it back.
+    """
+    from hudictl.cli.repairs import repair_command
+    from hudictl.library import changes
+
+    run_change(repair_command(changes.quarantine(instant, idle_ms)), common, change, engine_options)

@@ -80,6 +80,9 @@ def check_table(
     names |= {finding.subject for finding in named_by if finding.subject and selection.takes(finding.finding)}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
     asked = _possible(table, [finding for finding in told if selection.takes(finding.finding)])
+    # A damaged file ends several checks: the one that looks at the file itself, and first, knows the command.
+    mended = {finding.subject for finding in asked if finding.finding == UNREADABLE and finding.remedy}
+    asked = [entry for entry in asked if entry.finding != UNREADABLE or entry.remedy or entry.subject not in mended]
     return Found(
         tuple({(finding.finding, finding.subject): finding for finding in asked}.values()),
         tuple(entry for entry in skipped if selection.takes(entry.finding)),

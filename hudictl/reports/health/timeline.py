@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
-from hudictl.errors import Unreadable
-from hudictl.formats import commit_metadata
-from hudictl.formats.instants import COMMIT_ACTIONS, RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
+from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
 from hudictl.phrases import command_of
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
+from hudictl.reports.health.finding import ERROR, INFO, UNREADABLE, WARNING, Finding, Look, mended
 from hudictl.state.timeline.ahead import commits_ahead
+from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
 from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
-from hudictl.table.timeline.active import read_instant
 
 
 def unfinished(look: Look) -> Iterator[Finding]:
@@ -41,15 +39,8 @@ def contents(look: Look) -> Iterator[Finding]:
                     yield Finding(
                         "empty-result", ERROR, file.name, meaning, mended(command_of("savepoint delete", instant.time))
                     )
-                continue
-            try:
-                body = read_instant(look.facts.table, file)
-                if file.action in COMMIT_ACTIONS and file.state is not State.REQUESTED:
-                    commit_metadata.decode(body, file.name)
-                else:
-                    commit_metadata.read_record(body, file.name)
-            except Unreadable as error:
-                yield unreadable(error)
+        for found in damaged_files(look.facts.table, timeline, instant):
+            yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy_of_damage(found))
 
 
 def plans(look: Look) -> Iterator[Finding]:

@@ -1,0 +1,34 @@
+"""How every repair speaks: of its files, the reasons, and what readers lose."""
+
+from typing import TYPE_CHECKING
+
+from hudictl.cli.change import ChangeCommand, Question
+from hudictl.phrases import count_of
+
+if TYPE_CHECKING:
+    from hudictl.library.change import Change
+    from hudictl.ops.repair.plan import RepairPlan, RepairResult
+
+
+def repair_command(change: "Change[RepairPlan, RepairResult]") -> "ChangeCommand[RepairPlan, RepairResult]":
+    """A repair as a command."""
+    from hudictl.phrases import undo_text
+    from hudictl.render.locks import lock_line
+    from hudictl.render.text import print_lines
+
+    def lines(plan: "RepairPlan") -> list[str]:
+        said = []
+        for file in plan.files:
+            said += [f"{file.change} {file.path}", *(f"  {reason}" for reason in file.reasons)]
+        said += [f"Lost: {what}" for what in plan.lost] or ["Nothing is lost."]
+        said += [f"Not proven: {what}" for what in plan.guessed]
+        return [*said, lock_line(plan.lock)]
+
+    return ChangeCommand(
+        name=change.command,
+        change=change,
+        show=lambda out, plan: print_lines(out, lines(plan)),
+        shown_first=True,
+        question=lambda plan: Question(f"Change {count_of(len(plan.files), 'file')}? `hudictl undo` takes it back."),
+        done=lambda plan, result: f"mended {count_of(len(plan.files), 'file')}{undo_text(result.undo)}",
+    )

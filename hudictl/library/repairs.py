@@ -1,0 +1,42 @@
+"""Repairs of a table: of what ``check`` finds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hudictl.library import changes
+from hudictl.library.opened import IDLE_MS, Opened
+from hudictl.library.options import several
+
+if TYPE_CHECKING:
+    from hudictl.library.change import TableChange
+    from hudictl.ops.repair.plan import RepairPlan, RepairResult
+    from hudictl.ops.set_property import PropertyPlan
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What mends damaged files. What was there goes into quarantine: ``HudiTable.undo`` takes a repair back.
+
+    ``idle_ms``: an instant with activity less than this ago may be running.
+    """
+
+    table: Opened
+
+    def quarantine(self, instant: str, idle_ms: int = IDLE_MS) -> "TableChange[RepairPlan, RepairResult]":
+        """The damaged files of an instant."""
+        return changes.quarantine(instant, idle_ms).of(self.table)
+
+    def set_properties(
+        self,
+        values: Mapping[str, str],
+        *,
+        unset: Sequence[str] = (),
+        dangerous: Sequence[str] = (),
+        idle_ms: int = IDLE_MS,
+    ) -> "TableChange[PropertyPlan, PropertyPlan]":
+        """A change of hoodie.properties. ``dangerous``: those that give the data another meaning, as most do."""
+        from hudictl.ops.set_property import PropertyOptions
+
+        options = PropertyOptions(values, tuple(several(unset)), tuple(several(dangerous)), idle_ms)
+        return changes.set_properties(options).of(self.table)

@@ -1,0 +1,129 @@
+"""What every repair is: files that go into quarantine or are written, each with its reasons, and what is lost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hudictl.errors import Conflict, Incomplete
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
+from hudictl.storage import Folders, Storage, delete_all
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import instant_now
+
+SET_ASIDE = "set aside"
+WRITE = "write"
+
+
+@dataclass(frozen=True)
+class FileRepair:
+    """A file that a repair changes; the names in ``shown`` are those in JSON.
+
+    ``path`` is below the base path. ``reasons`` are at least two that do not depend on each other. ``body`` is what is
+    written in its place; None: it is only set aside.
+    ``modified_ms``: the modification time to give it, where the store can.
+    """
+
+    shown: ClassVar = ("path", "change", "reasons", "bytes")
+
+    path: str
+    reasons: tuple[str, ...]
+    body: bytes | None = None
+    modified_ms: int | None = None
+
+    @property
+    def change(self) -> str:
+        """``set aside`` or ``write``: what was there is in quarantine in both cases."""
+        return SET_ASIDE if self.body is None else WRITE
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of what is written."""
+        return None if self.body is None else len(self.body)
+
+
+@dataclass(frozen=True)
+class RepairPlan:
+    """A repair; the names in ``shown`` are those in JSON.
+
+    ``files`` change in this order. ``lost`` says what readers lose by it, ``guessed`` what is written without proof.
+    """
+
+    shown: ClassVar = ("operation", "target", "files", "lost", "guessed", "lock")
+
+    kind: Kind
+    target: str
+    files: tuple[FileRepair, ...]
+    lock: LockConfig
+    lost: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+
+    @property
+    def operation(self) -> str:
+        return self.kind.value
+
+    @property
+    def summary(self) -> dict[str, object]:
+        """The plan for the operation's record."""
+        files = [{"path": file.path, "change": file.change, "reasons": file.reasons} for file in self.files]
+        return {"files": files, "lost": self.lost, "guessed": self.guessed}
+
+
+@dataclass(frozen=True)
+class RepairResult:
+    """What a repair has done. ``undo``: the number with which ``hudictl undo`` takes it back."""
+
+    files_set_aside: int
+    files_written: int
+    undo: str
+
+
+def execute_repair(session: Session, plan: RepairPlan, again: Callable[[], RepairPlan]) -> RepairResult:
+    """Changes exactly the files of the plan, one after the other. Each is whole or as before, and what was there is
+    kept.
+
+    Args:
+        again: makes the plan anew, now that nobody else can begin.
+
+    Raises:
+        Conflict: something else is to be done than was planned.
+        Incomplete: a file is not as it was written.
+        Everything that ``again`` raises; StorageFailed, Interrupted.
+    """
+
+    def look(held: Hold) -> Begun[None]:
+        if again() != plan:
+            raise Conflict("the table has changed since planning", hint="run the command again: it makes a new plan")
+        return Begun(held, instant_now(session.table), None)
+
+    def work(run: Begun[None]) -> RepairResult:
+        kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True).table
+        for file in plan.files:
+            session.monitor.step(f"{file.change} {file.path}")
+            run.held.check()
+            _change(session.table.storage, kept, file)
+        _verify(session.table, plan)
+        aside = sum(file.body is None for file in plan.files)
+        return RepairResult(aside, len(plan.files) - aside, run.time)
+
+    return changing(session, plan.kind, plan.target, plan.summary, look=look, work=work)
+
+
+def _change(storage: Storage, kept: Table, file: FileRepair) -> None:
+    """Each step is durable before the next one."""
+    if file.body is None:
+        delete_all(kept.storage, [file.path])
+    else:
+        kept.storage.replace(file.path, file.body)
+        if file.modified_ms is not None and isinstance(storage, Folders):
+            storage.set_time(file.path, file.modified_ms)
+    kept.storage.sync(file.path.rpartition("/")[0])
+
+
+def _verify(table: Table, plan: RepairPlan) -> None:
+    for file in plan.files:
+        found = table.storage.stat(file.path)
+        right = found is None if file.body is None else found is not None and found.size == len(file.body)
+        if not right:
+            raise Incomplete(f"{file.path} was changed meanwhile", hint="`hudictl check` shows what is wrong now")
