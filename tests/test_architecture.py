@@ -22,7 +22,7 @@ FLOORS = (
     {"errors", "phrases", "secrets", "trust"},
     {"formats", "storage", "engine"},
     {"workers", "index_workers", "copy_workers"},
-    {"record_workers"},
+    {"record_workers", "repair_workers"},
     {"table"},
     {"state"},
     {"reports", "ops"},
@@ -54,7 +54,8 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"undo"},
         {"metadata"},
         {"restore", "rollback", "put_back"},
-        {"savepoint", "clean_up", "repair", "set_property"},
+        {"savepoint", "clean_up", "set_property"},
+        {"repair"},
         {"copy"},
         {"saved_plan", "waiting"},
     ),
@@ -351,7 +352,7 @@ def test_formats_do_no_io() -> None:
 
 
 ON_EXECUTORS = (
-    *("engine.spark", "engine.work", "workers", "index_workers", "record_workers"),
+    *("engine.spark", "engine.work", "workers", "index_workers", "record_workers", "repair_workers"),
     *("table.files.sweep", "table.files.choose", "table.files.listed", "table.files.saved", "table.files.written"),
     *("state.files.changes", "state.files.protected", "state.services.overdue", "reports.health.partition"),
 )

@@ -186,7 +186,12 @@ def read_datum(
 
 def encode_like(body: bytes, value: dict[str, Any]) -> bytes:
     """Encodes one record as a container, with the schema that another container has, which was read before."""
-    return encode(value, json.loads(_header(io.BytesIO(body))["meta"]["avro.schema"]))
+    return encode(value, schema_of(body))
+
+
+def schema_of(body: bytes) -> dict[str, Any]:
+    """The schema of a container that was read before."""
+    return dict(json.loads(_header(io.BytesIO(body))["meta"]["avro.schema"]))
 
 
 def record_name(schema: Mapping[str, Any]) -> str:

@@ -15,6 +15,11 @@ COMPACT = "COMPACT"
 """The operation of a compaction."""
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
+_REPLACED = {
+    "name": "partitionToReplaceFileIds",
+    "type": ["null", avro.string_map(avro.array(avro.STRING))],
+    "default": None,
+}
 
 
 class WriteStat(NamedTuple):
@@ -101,6 +106,18 @@ def encode_like(body: bytes, stats: Mapping[str, Sequence[Mapping[str, Any]]], w
     """
     fields = {**read_record(body, what).fields, "partitionToWriteStats": {path: list(of) for path, of in stats.items()}}
     return avro.encode_like(body, fields) if body.startswith(avro.MAGIC) else json.dumps(fields, indent=2).encode()
+
+
+def encode_as(body: bytes, fields: Mapping[str, Any]) -> bytes:
+    """The metadata of another write, in the format of that in ``body``, which was read before. With file groups that it
+    replaces, it is that of a replacecommit (0.15.0 to 1.2.0)."""
+    if not body.startswith(avro.MAGIC):
+        return json.dumps(fields, indent=2).encode()
+    schema = avro.schema_of(body)
+    own = [entry for entry in schema["fields"] if entry["name"] != _REPLACED["name"]]
+    replaces = _REPLACED["name"] in fields
+    name = {"name": REPLACE_RECORD if replaces else RECORD, "fields": [*own, _REPLACED] if replaces else own}
+    return avro.encode(dict(fields), schema | name)
 
 
 def _build(value: dict[str, Any]) -> CommitMetadata:

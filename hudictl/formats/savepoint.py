@@ -42,7 +42,7 @@ class SavepointMetadata:
     files: Mapping[str, tuple[str, ...]]
 
 
-def decode(body: bytes, what: str) -> SavepointMetadata:
+def decode(body: avro.Body, what: str) -> SavepointMetadata:
     """Raises Unreadable."""
     return avro.decode(body, NAME, what, _build)
 

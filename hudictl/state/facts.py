@@ -107,6 +107,13 @@ def read_signs(table: Table, clock: StorageClock | None = None, before: Signs | 
     )
 
 
+def signs_without_operations(table: Table) -> Signs:
+    """The same where the plan of a restore cannot be read: no restore and no rollback is known. Raises Unreadable."""
+    now_ms = storage_now_ms(None)
+    beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
+    return Signs(load_timeline(table), (), (), beats, locks, now_ms)
+
+
 def read_facts(
     table: Table,
     engine: Engine,

@@ -6,9 +6,10 @@ from enum import Enum
 from types import MappingProxyType
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
+from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State, instant_file_name
 from hudictl.formats.restore import StoredRestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import StoredRollbackPlan
+from hudictl.phrases import command_of
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
@@ -86,7 +87,8 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
             if instant.pending:
                 raise Unreadable(
                     f"{instant} has no requested file, and so no plan",
-                    hint=f"if no restore is running, delete {paths_of(table, instant)} by hand",
+                    hint=f"`{command_of('timeline quarantine', instant.time)}`",
+                    file=instant_file_name(instant.time, RESTORE, State.REQUESTED, table.layout.version),
                 )
         elif instant.state is State.REQUESTED and not timeline.sizes[file.name]:
             unplanned.append(PendingRestore(instant, StoredRestorePlan((), None), Condition.NO_PLAN))

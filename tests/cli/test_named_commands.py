@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-import click
 import pytest
 
-from hudictl.cli.main import hudictl
 from tests import support
 from tests.cli.conftest import Tell, Unpack
+from tests.cli.options_support import takes
 from tests.damage.cases import chosen
 from tests.damage.harms import do_harm
 from tests.helpers import Copy
@@ -28,22 +27,6 @@ _WORDS = {"to", "of", "is", "if", "are", "or", "and", "in", "must", "has", "have
 """That follow an option in a sentence: no value of it."""
 _TRIED: set[str] = set()
 """Commands by their form, with all times alike: the same form of another table is the same to click."""
-
-
-def command_at(words: list[str]) -> click.Command:
-    """The command that words name."""
-    found: click.Command = hudictl
-    for word in words:
-        if not isinstance(found, click.Group) or word not in found.commands:
-            break
-        found = found.commands[word]
-    return found
-
-
-def takes(words: list[str]) -> dict[str, bool]:
-    """The options of the command that words name, and whether they have a value."""
-    options = [option for option in command_at(words).params if isinstance(option, click.Option)]
-    return {name: not option.is_flag for option in options for name in option.opts}
 
 
 def without_usage_error(tell: Tell, words: list[str]) -> bool:

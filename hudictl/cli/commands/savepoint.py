@@ -238,6 +238,9 @@ def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, 
     def said(plan: "SavepointDeletion") -> str:
         return f"the savepoint {instant}, which protects {count_of(plan.files_protected, 'file')}"
 
+    def protected(plan: "SavepointDeletion") -> str:
+        return count_of(plan.files_protected, "file") if plan.files_protected else "nothing that can be read"
+
     def show(out: "Console", plan: "SavepointDeletion") -> None:
         print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
 
@@ -246,8 +249,6 @@ def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, 
         change=changes.savepoint_deletion(instant),
         show=show,
         question=lambda plan: Question(f"Delete {said(plan)}?"),
-        done=lambda plan, _result: (
-            f"deleted the savepoint {instant}, which protected {count_of(plan.files_protected, 'file')}"
-        ),
+        done=lambda plan, _result: f"deleted the savepoint {instant}, which protected {protected(plan)}",
         done_json=lambda plan, _result: plan,
     )

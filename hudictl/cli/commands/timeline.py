@@ -265,9 +265,9 @@ def quarantine(
 ) -> None:
     """Mend the damaged files of an instant: a sound instant is never touched.
 
-    What cannot be read goes into quarantine, and what the instant's other files prove takes its place: the whole half
-    of a doubled file; an empty file for a beginning that nobody reads any more; the result of a clean or an indexing
-    by its plan. `hudictl undo` takes it back.
+    What cannot be read goes into quarantine, and what other files prove takes its place: the whole half of a doubled
+    file; the metadata of a commit by its data files; the result of a clean by its plan; the files of a savepoint. The
+    plan says what is lost, and what is not proven. `hudictl undo` takes it back.
     """
     from hudictl.cli.repairs import repair_command
     from hudictl.library import changes

@@ -200,7 +200,7 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
         metadata_guards.index_can_be_built(table, signs.timeline)
     _check_metadata_table(table, signs, options)
 
-    known = NOT_ASKED if options.partitions else read_known(table, session.engine)
+    known = NOT_ASKED if options.partitions else read_known(table, session.engine, any_format=True)
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
     liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep, ())
     return facts

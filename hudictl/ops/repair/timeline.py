@@ -1,21 +1,30 @@
 """``timeline quarantine``: files of an instant that cannot be read make room for what the others prove."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from itertools import chain
+from typing import NamedTuple
 
-from hudictl.errors import NotFound, Refused
-from hudictl.formats import clean, plans
+from hudictl.errors import Conflict, NotFound, Refused, Unreadable
+from hudictl.formats import clean, plans, restore, rollback, savepoint
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import INDEXING, State
+from hudictl.formats.instants import INDEXING, LOGCOMPACTION, PENDING_ONLY, ROLLBACK, Instant, State
+from hudictl.formats.restore import StoredRestorePlan
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, StoredRollbackPlan
+from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import liveness
+from hudictl.ops.repair.commits import commit_again
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
+from hudictl.ops.savepoint.planning import files_again
 from hudictl.ops.session import Kind, Session
-from hudictl.phrases import command_of
-from hudictl.state.facts import read_signs
+from hudictl.phrases import command_of, seconds
+from hudictl.state.facts import Signs, read_signs, signs_without_operations
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, first_half
+from hudictl.state.timeline.removed import instants_after, own_rule
+from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import Folders
 from hudictl.table.files.sweep import sweep
-from hudictl.table.table import Table
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.timeline.active import read_instant
 
 
@@ -30,7 +39,11 @@ def plan_quarantine(session: Session, time: str, idle_ms: int) -> RepairPlan:
     """
     table = session.table
     writable_table(table, session.locking)
-    signs = read_signs(table)
+    try:
+        signs = read_signs(table)
+    except Unreadable:
+        # The plan of a restore: perhaps this one.
+        signs = signs_without_operations(table)
     known_timeline(table, signs.timeline)
     at = [instant for instant in signs.timeline.instants if instant.time == time]
     if not at:
@@ -38,30 +51,72 @@ def plan_quarantine(session: Session, time: str, idle_ms: int) -> RepairPlan:
             f"there is no instant {time} on the active timeline", hint="`hudictl check` names what is damaged"
         )
     found = [entry for instant in at for entry in damaged_files(table, signs.timeline, instant)]
+    for entry in found:
+        quiet_ms = signs.timeline.idle_ms(entry.instant, signs.now_ms)
+        if entry.instant.pending and quiet_ms < idle_ms:
+            raise Conflict(
+                f"{entry.instant} may be running: its last activity was {seconds(quiet_ms)} ago",
+                hint="wait until it has ended, or specify --idle",
+                instant=time,
+            )
     if found:
         liveness.nothing_at_work(table, session.engine, signs, session.locking, idle_ms)
-    files = tuple(_repair(session, entry, signs.timeline.modified_ms) for entry in found)
-    return RepairPlan(Kind.QUARANTINE, time, files, session.lock, guessed=_guessed(table, files))
+    mended = [_mended(session, signs, entry) for entry in found]
+    return RepairPlan(
+        Kind.QUARANTINE,
+        time,
+        tuple(entry.file for entry in mended),
+        session.lock,
+        tuple(chain.from_iterable(entry.lost for entry in mended)),
+        tuple(chain.from_iterable(entry.guessed for entry in mended)),
+    )
 
 
-def _repair(session: Session, found: Damaged, modified_ms: Mapping[str, int]) -> FileRepair:
+_UNKNOWN = "unknown: hudictl has made it again"
+
+
+class _Mended(NamedTuple):
+    file: FileRepair
+    guessed: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def _mended(session: Session, signs: Signs, found: Damaged) -> _Mended:
     """Raises Refused."""
+    table, name = session.table, found.file.name
     if found.way is None:
         raise Refused(
             f"{found.problem}: nothing proves what it said",
-            hint=f"put {found.file.name} back from a backup, or `{command_of('rollback', found.file.time)}`",
-            file=found.file.name,
+            hint=f"put {name} back from a backup, or `{command_of('rollback', found.file.time)}`",
+            file=name,
         )
-    table = session.table
-    bodies: Mapping[Way, Callable[[], bytes]] = {
-        Way.DOUBLED: lambda: first_half(found.body),
-        Way.UNUSED: lambda: b"",
-        Way.FROM_PLAN: lambda: _from_plan(session, found),
-    }
-    path = f"{table.layout.timeline}/{found.file.name}"
+    reasons: tuple[str, ...] = (found.way.value,)
+    guessed: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    body: bytes | None = None
+    if found.way is Way.NOT_BEGUN:
+        pass
+    elif found.way is Way.DOUBLED:
+        body = first_half(found.body)
+    elif found.way is Way.UNUSED:
+        body = b""
+    elif found.way is Way.FROM_PLAN:
+        body = _from_plan(session, found)
+    elif found.way is Way.TO_SAVEPOINT:
+        body, reasons, guessed = _restore_plan(session, signs, found)
+    elif found.way is Way.SAVED_FILES:
+        files = files_again(session, signs, find_commit(table, signs.timeline, found.file.time))
+        made = SavepointMetadata(_UNKNOWN, signs.timeline.modified_ms[name], "", files)
+        body, lost = savepoint.encode(made), ("who has made the savepoint, and its comment",)
+    else:
+        again = commit_again(session, signs, found)
+        body, reasons, guessed, lost = again.body, again.reasons, again.guessed, again.lost
     # Without completion times in the names, readers of Hudi 1.x take the file's own.
-    kept = None if table.rules.has_completion_times else modified_ms[found.file.name]
-    return FileRepair(path, (found.problem, found.way.value), bodies[found.way](), kept)
+    told = table.rules.has_completion_times or found.file.state is not State.COMPLETED
+    kept = None if told else signs.timeline.modified_ms[name]
+    if kept is not None and not isinstance(table.storage, Folders):
+        guessed = (*guessed, f"{name} gets the time of now: the store cannot keep that of a file")
+    return _Mended(FileRepair(f"{table.layout.timeline}/{name}", (found.problem, *reasons), body, kept), guessed, lost)
 
 
 def _from_plan(session: Session, found: Damaged) -> bytes:
@@ -72,14 +127,46 @@ def _from_plan(session: Session, found: Damaged) -> bytes:
     body = read_instant(table, request)
     if found.file.action == INDEXING:
         return plans.encode_index_metadata(body, request.name)
+    if found.file.action == ROLLBACK:
+        return _rollback_result(rollback.decode_plan(body, request.name), found.file.time)
     planned = clean.decode_plan(body, request.name).files
     absent = set(sweep(table, session.engine, planned).absent(planned))
     left = {path: [name for name in names if data_path(path, name) not in absent] for path, names in planned.items()}
     return clean.encode_metadata(found.file.time, body, request.name, left)
 
 
-def _guessed(table: Table, files: tuple[FileRepair, ...]) -> tuple[str, ...]:
-    loses = [file.path for file in files if file.modified_ms is not None]
-    if not loses or isinstance(table.storage, Folders):
-        return ()
-    return (f"{loses[0].rpartition('/')[2]} gets the time of now: the store cannot keep that of a file",)
+def _restore_plan(session: Session, signs: Signs, found: Damaged) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
+    """The plan of a restore that has begun, with its reasons, and what of it is guessed. Raises Refused, Unreadable."""
+    table, time = session.table, found.file.time
+    operation = read_operation(table.storage, time)
+    if operation is not None and operation.operation == Kind.RESTORE.value:
+        infos = [InstantInfo(entry.time, entry.action) for entry in begun_plan(operation).instants]
+        why = "hudictl has begun this restore, and its own record names target and instants"
+        return restore.encode_plan(StoredRestorePlan(tuple(infos), operation.target)), (why,), ()
+    saved = [entry.time for entry in signs.timeline.savepoints() if entry.time < time]
+    if not saved:
+        raise Refused(
+            f"{found.problem}, and no savepoint is on the timeline to which it could go back",
+            hint=f"put {found.file.name} back from a backup",
+            file=found.file.name,
+        )
+    target = find_commit(table, signs.timeline, saved[-1])
+    removed = instants_after(table, signs.timeline, target, own_rule(table))
+    # As hudictl's own restore lists them: a table service under both of its actions.
+    pairs = ((entry.time, action) for entry in removed for action in (entry.action, *_services(entry)))
+    plan = StoredRestorePlan(tuple(InstantInfo(*pair) for pair in dict.fromkeys(pairs)), target.time)
+    guess = f"that it goes back to {target.time}: it is the newest savepoint, and `hudictl resume` goes on to it"
+    return restore.encode_plan(plan), (Way.TO_SAVEPOINT.value,), (guess,)
+
+
+def _services(instant: Instant) -> Iterator[str]:
+    return (file.action for file in instant.files if file.action in PENDING_ONLY and file.action != LOGCOMPACTION)
+
+
+def _rollback_result(plan: StoredRollbackPlan, time: str) -> bytes:
+    """The result of a rollback that has deleted all files of its plan; which log blocks it wrote, nobody reads."""
+    done: dict[str, RollbackPartition] = {}
+    for request in plan.requests:
+        before = done.get(request.partition, RollbackPartition()).deleted
+        done[request.partition] = RollbackPartition((*before, *request.files))
+    return rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))

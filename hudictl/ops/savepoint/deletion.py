@@ -1,6 +1,8 @@
 """Deleting a savepoint: its plan, and its execution."""
 
-from hudictl.errors import Refused
+from contextlib import suppress
+
+from hudictl.errors import Refused, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
 from hudictl.formats.instants import Instant, State
@@ -34,8 +36,10 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
     file = found.file(State.COMPLETED) if found else None
     count = 0
     if file is not None:
-        metadata = savepoint.decode(read_instant(table, file), file.name)
-        count = sum(len(names) for names in metadata.files.values())
+        # One that cannot be read can be deleted all the same: Hudi's cleans fail on it.
+        with suppress(Unreadable):
+            metadata = savepoint.decode(read_instant(table, file), file.name)
+            count = sum(len(names) for names in metadata.files.values())
     return SavepointDeletion(
         timezone=session.timezone,
         target=instant,

@@ -7,6 +7,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, parse_time
+from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
@@ -103,6 +104,18 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
     )
+
+
+def files_again(session: Session, signs: Signs, commit: Instant) -> JoinedNames:
+    """The files that a damaged savepoint on a commit must name: those that a new one would. All of them exist.
+
+    Raises Refused, Unreadable, StorageFailed, EngineFailed.
+    """
+    known, without = read_known(session.table, session.engine), _without(session, signs, commit)
+    facts = read_facts(session.table, session.engine, signs, session.monitor.note, without=without, known=known)
+    ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
+    check_files(facts, session.engine, commit, ways)
+    return savepoint_map(facts, commit, ways)[0]
 
 
 def _warnings(

@@ -1,6 +1,5 @@
 """``check``: every family of findings, one after the other."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -8,19 +7,15 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, unreadable
-from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.facts import Signs, read_facts, read_signs, signs_without_operations
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.writable import writable_kind
 from hudictl.table.locks.config import NOTHING_SAID
-from hudictl.table.locks.look import find_locks
 from hudictl.table.metadata.listing import read_known
-from hudictl.table.metadata.place import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline
-from hudictl.table.writers.heartbeats import list_heartbeats
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ def check_table(
     found: list[Finding] = []
     skipped: list[Skipped] = []
     signs = _signs(table, found)
-    known = _known(table, engine)
+    known = read_known(table, engine, any_format=True)
     # Damaged commits and savepoints are reported by themselves, with all other files of the timeline.
     named = readable_partitions(table, signs.timeline, engine)
     facts = read_facts(table, engine, signs, note, savepointed=named, known=known, damaged_ok=True)
@@ -112,14 +107,4 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
     except Unreadable as error:
         # A damaged restore: operations cannot be checked then, but everything else can.
         found.append(unreadable(error))
-        now_ms = int(time.time() * 1000)
-        beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
-        return Signs(load_timeline(table), (), (), beats, locks, now_ms)
-
-
-def _known(table: Table, engine: Engine) -> Known:
-    """What the metadata table lists; one of an unknown table version is a finding of its own."""
-    try:
-        return read_known(table, engine)
-    except Unsupported as error:
-        return Known(unread=error.message)
+        return signs_without_operations(table)

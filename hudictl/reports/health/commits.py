@@ -7,15 +7,19 @@ from hudictl.formats.file_names import data_path
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
 from hudictl.reports.health.partition import Differences, differences
+from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.table.files.view import committed_without
-from hudictl.table.timeline.active import empty_commits
 
 
 def without_content(look: Look) -> Iterator[Finding]:
     """Empty completed commits: the writer died, or the disk was full, after the file was created."""
-    for file in empty_commits(look.facts.timeline):
-        meaning = "the file of this commit is empty: whether all of its data files exist cannot be determined"
-        yield Finding("empty-commit", ERROR, file.name, meaning, look.way_before(file.time))
+    table, timeline = look.facts.table, look.facts.timeline
+    for instant in timeline.completed_writes():
+        for found in damaged_files(table, timeline, instant):
+            if not found.body:
+                meaning = "the file of this commit is empty: it does not name its data files"
+                remedy = remedy_of_damage(found) or look.way_before(instant.time)
+                yield Finding("empty-commit", ERROR, found.file.name, meaning, remedy)
 
 
 def base_files(look: Look) -> Iterator[Finding]:

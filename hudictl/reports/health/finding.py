@@ -9,6 +9,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLUSTERING, Instant
+from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.plans import RequestedReplace
 from hudictl.phrases import command_of, first_few
 from hudictl.reports.health.partition import OddBases, odd_bases
@@ -36,7 +37,6 @@ UNREADABLE = "unreadable"
 """A damaged metadata file: only the checks that depend on it are not done."""
 
 
-VERIFIED = Remedy("hudictl metadata verify", "each difference is shown")
 MADE_ANEW = Remedy("hudictl metadata drop", "the metadata table is dropped; the next writer builds it again")
 FROM_BACKUP = "Put the file back from a backup, or go back to before it"
 
@@ -146,7 +146,9 @@ def mended(command: str, leaves: str = "") -> tuple[Remedy, ...]:
 
 def unreadable(error: HudictlError) -> Finding:
     """The finding for a damaged metadata file."""
-    return Finding(UNREADABLE, ERROR, str(error.fields.get("file", "")), error.message)
+    file = str(error.fields.get("file", ""))
+    remedy = (MADE_ANEW,) if file.startswith(f"{METADATA_TABLE}/") else ()
+    return Finding(UNREADABLE, ERROR, file, error.message, remedy)
 
 
 def named(paths: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, MADE_ANEW, VERIFIED, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.facts import Facts
 from hudictl.state.files.needed import needed_files
 from hudictl.state.metadata.gap import metadata_gap, missing_files
@@ -35,7 +35,7 @@ def listing(look: Look) -> Iterator[Finding]:
     facts = look.facts
     if facts.known.unread is not None:
         meaning = f"{facts.known.unread}: queries that use the metadata table fail"
-        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, (VERIFIED,))
+        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, (MADE_ANEW,))
     if facts.known.listing is None:
         return
 
@@ -145,7 +145,7 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
             f"{count_of(len(names), 'file')} of completed writes not listed by the metadata table ({named(names)}): "
             "queries with the metadata table do not see their rows"
         )
-        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, (VERIFIED, MADE_ANEW))
+        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, (MADE_ANEW,))
 
 
 def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -> Iterator[Finding]:
@@ -167,7 +167,7 @@ def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -
         fail = "queries with the metadata table fail" if opened else "only queries as of an older instant fail"
         many = count_of(len(shown), "file")
         meaning = f"{many} listed by the metadata table, but missing on storage ({named(shown)}): {fail}"
-        yield Finding("listed-files-missing", severity, partition or ".", meaning, (VERIFIED, MADE_ANEW))
+        yield Finding("listed-files-missing", severity, partition or ".", meaning, (MADE_ANEW,))
 
 
 def _opened(facts: Facts, partition: str, names: Iterable[str]) -> list[str]:

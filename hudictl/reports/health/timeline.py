@@ -27,20 +27,18 @@ def contents(look: Look) -> Iterator[Finding]:
     timeline = look.facts.timeline
     for instant in timeline.instants:
         for file in instant.files:
-            if not timeline.sizes[file.name]:
-                if file.state is State.COMPLETED and file.action in (RESTORE, ROLLBACK):
-                    meaning = (
-                        f"the completed file of this {file.action} is empty: Hudi fails when it reads the metadata "
-                        "table"
-                    )
-                    yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
-                elif file.state is State.COMPLETED and file.action == SAVEPOINT:
-                    meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
-                    yield Finding(
-                        "empty-result", ERROR, file.name, meaning, mended(command_of("savepoint delete", instant.time))
-                    )
+            empty = file.state is State.COMPLETED and not timeline.sizes[file.name]
+            if empty and file.action in (RESTORE, ROLLBACK):
+                meaning = (
+                    f"the completed file of this {file.action} is empty: Hudi fails when it reads the metadata table"
+                )
+                yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
         for found in damaged_files(look.facts.table, timeline, instant):
-            yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy_of_damage(found))
+            if found.file.action == SAVEPOINT and not found.body:
+                meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
+                yield Finding("empty-result", ERROR, found.file.name, meaning, remedy_of_damage(found))
+            elif found.body or found.file.action == RESTORE:
+                yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy_of_damage(found))
 
 
 def plans(look: Look) -> Iterator[Finding]:

@@ -1,16 +1,30 @@
 """Files of the timeline that cannot be read: which they are, and what can be done without loss."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from hudictl.errors import Unreadable
-from hudictl.formats import commit_metadata
-from hudictl.formats.instants import CLEAN, COMMIT_ACTIONS, INDEXING, Instant, InstantFile, State
+from hudictl.formats import clean, commit_metadata, savepoint
+from hudictl.formats.avro import Body
+from hudictl.formats.instants import (
+    CLEAN,
+    COMMIT_ACTIONS,
+    INDEXING,
+    REPLACECOMMIT,
+    RESTORE,
+    ROLLBACK,
+    SAVEPOINT,
+    Instant,
+    InstantFile,
+    State,
+    instant_file_name,
+)
 from hudictl.phrases import command_of
 from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
+from hudictl.table.timeline.commits import read_requested_replace
 
 
 class Way(Enum):
@@ -19,6 +33,10 @@ class Way(Enum):
     DOUBLED = "its first half is whole, and its second half repeats it byte for byte"
     UNUSED = "the instant is completed, and its result can be read: nobody reads how it began"
     FROM_PLAN = "the plan of the instant can be read, and names all that the result says"
+    FROM_FILES = "the data files of the instant are there, and say what was written"
+    NOT_BEGUN = "the restore has not begun, and so has changed nothing"
+    TO_SAVEPOINT = "a restore goes back to a savepoint, and removes all writes after it"
+    SAVED_FILES = "all files that readers of the savepoint need are there"
 
 
 @dataclass(frozen=True)
@@ -33,21 +51,28 @@ class Damaged:
 
 
 def damaged_files(table: Table, timeline: Timeline, instant: Instant) -> Iterator[Damaged]:
-    """The damaged files of an instant. Empty ones are findings of their own, or nobody reads them.
+    """The damaged files of an instant. Empty ones are damaged where they complete a write or a savepoint; nobody reads
+    others, or they are findings of their own.
 
     Raises Conflict: a file disappeared while it was read.
     """
-    problems = {file.name: found for file in instant.files if (found := _problem(table, timeline, file))}
+    problems = {file.name: found for file in instant.files if (found := _problem(table, timeline, file, instant.state))}
     for file in instant.files:
         if file.name in problems:
             body, problem = problems[file.name]
             sound = {other.state for other in instant.files if other.name not in problems}
-            yield Damaged(instant, file, problem, body, _way(file, body, sound))
+            yield Damaged(instant, file, problem, body, _way(table, instant, file, body, sound))
+    if instant.action == RESTORE and instant.state is State.INFLIGHT and instant.file(State.REQUESTED) is None:
+        name = instant_file_name(instant.time, RESTORE, State.REQUESTED, table.layout.version)
+        file = InstantFile(name, instant.time, RESTORE, State.REQUESTED)
+        yield Damaged(instant, file, f"{name} is missing", b"", Way.TO_SAVEPOINT)
 
 
-def _problem(table: Table, timeline: Timeline, file: InstantFile) -> tuple[bytes, str] | None:
+def _problem(table: Table, timeline: Timeline, file: InstantFile, state: State) -> tuple[bytes, str] | None:
     if not timeline.sizes[file.name]:
-        return None
+        told = file.state is State.COMPLETED and file.action in (*COMMIT_ACTIONS, SAVEPOINT)
+        told = told or (file.state is State.REQUESTED and state is State.INFLIGHT and file.action == RESTORE)
+        return (b"", f"{file.name} is empty") if told else None
     body = read_instant(table, file)
     problem = _unread(file, body)
     return (body, problem) if problem else None
@@ -59,21 +84,44 @@ def _unread(file: InstantFile, body: bytes) -> str:
         if file.action in COMMIT_ACTIONS and file.state is not State.REQUESTED:
             commit_metadata.decode(body, file.name)
         else:
-            commit_metadata.read_record(body, file.name)
+            record = commit_metadata.read_record(body, file.name)
+            decode = _DECODERS.get((file.action, file.state))
+            if decode is not None:
+                decode(record, file.name)
     except Unreadable as error:
         return error.message
     return ""
 
 
-_FROM_PLAN = (CLEAN, INDEXING)
+_DECODERS: Mapping[tuple[str, State], Callable[[Body, str], object]] = {
+    (SAVEPOINT, State.COMPLETED): savepoint.decode,
+    (CLEAN, State.REQUESTED): clean.decode_plan,
+    (CLEAN, State.COMPLETED): clean.decode_metadata,
+}
+"""Of records that are not those of commits: one of another kind is as damaged as one that cannot be read."""
+_FROM_PLAN = (CLEAN, INDEXING, ROLLBACK)
 
 
-def _way(file: InstantFile, body: bytes, sound: set[State]) -> Way | None:
+def _way(table: Table, instant: Instant, file: InstantFile, body: bytes, sound: set[State]) -> Way | None:
     if first_half(body) and not _unread(file, first_half(body)):
         return Way.DOUBLED
+    if file.action == RESTORE and file.state is State.REQUESTED and instant.pending:
+        return Way.NOT_BEGUN if instant.state is State.REQUESTED else Way.TO_SAVEPOINT
     if file.state is not State.COMPLETED:
         return Way.UNUSED if State.COMPLETED in sound else None
-    return Way.FROM_PLAN if file.action in _FROM_PLAN and State.REQUESTED in sound else None
+    if file.action in _FROM_PLAN:
+        return Way.FROM_PLAN if State.REQUESTED in sound else None
+    if file.action == SAVEPOINT:
+        return Way.SAVED_FILES
+    if file.action == REPLACECOMMIT:
+        return Way.FROM_FILES if State.REQUESTED in sound and is_clustering(table, instant) else None
+    return Way.FROM_FILES if file.action in COMMIT_ACTIONS else None
+
+
+def is_clustering(table: Table, instant: Instant) -> bool:
+    """Whether a replacecommit is a clustering: its plan names the file groups that it replaces. Raises Unreadable."""
+    request = instant.file(State.REQUESTED)
+    return request is not None and read_requested_replace(table, instant).is_clustering
 
 
 def first_half(body: bytes) -> bytes:

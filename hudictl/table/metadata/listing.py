@@ -246,8 +246,11 @@ def _opened(metadata: Table, file: StoredFile) -> LogFile:
     return LogFile(metadata.storage, metadata, FILES, file.data.name, file.size or 0)
 
 
-def read_known(table: Table, engine: Engine) -> Known:
+def read_known(table: Table, engine: Engine, *, any_format: bool = False) -> Known:
     """What the metadata table lists. A damaged one is no error here: dropping it is the remedy.
+
+    Args:
+        any_format: one in an unknown format is no error, either.
 
     Raises:
         Conflict: one of its files disappeared meanwhile.
@@ -256,5 +259,7 @@ def read_known(table: Table, engine: Engine) -> Known:
     try:
         metadata = listing_table(table)
         return Known(gather_listing(metadata, engine)) if metadata is not None else NOT_ASKED
-    except Unreadable as error:
+    except (Unreadable, Unsupported) as error:
+        if isinstance(error, Unsupported) and not any_format:
+            raise
         return Known(unread=error.message)

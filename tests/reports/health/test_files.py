@@ -186,7 +186,7 @@ def test_what_the_metadata_table_lists_and_is_not_there(unpack: Unpack, version:
     body = (copy.path / lost).read_bytes()
     drop(copy.path / lost)
     found = {brief(entry): first_command(entry) for entry in check(copy)}
-    assert found == {("listed-files-missing", WARNING, lost.rpartition("/")[0]): "hudictl metadata verify"}
+    assert found == {("listed-files-missing", WARNING, lost.rpartition("/")[0]): "hudictl metadata drop"}
     put(copy.path / lost, body)
     assert not check(copy)
 
