@@ -37,6 +37,15 @@ class File(NamedTuple):
     size: int
 
 
+class Place(NamedTuple):
+    """Where a record was read: the number of its row in a base file, or the offset of its block in a log, in bytes. The
+    instant is that of the block; None in base files."""
+
+    file: str
+    at: int
+    instant: str | None = None
+
+
 class BlockAt(NamedTuple):
     """A block of a log: the log, and the block's offset in bytes."""
 
@@ -380,23 +389,36 @@ def data_keys(files: MergedSlice, rule: "MergeRule | None", millis: frozenset[st
         for row in _base_rows(files, [RECORD_KEY]):
             yield _key(row)
         return
+    for record in data_records(files, rule, millis):
+        yield record.key
+
+
+def data_records(
+    files: MergedSlice, rule: "MergeRule | None", millis: frozenset[str], more: Sequence[str] = ()
+) -> "Iterator[Buffered[Place]]":
+    """The records that a query reads of a slice: in their rows are the columns of the merge, and ``more`` ones.
+
+    Raises as ``data_keys``.
+    """
     from dataclasses import replace
 
-    from hudictl.formats.record_merge import data_record, merge_base, merge_logs
+    from hudictl.formats.record_merge import Buffered, data_record, merge_base, merge_logs
 
+    if rule is None or not files.blocks:
+        for place, row in _numbered_rows(files, [RECORD_KEY, *more]):
+            yield Buffered(_key(row), row, None, False, False, place)
+        return
     marker = (rule.marker[0],) if rule.marker else ()
-    columns = [RECORD_KEY, _DELETED, _OPERATION, *(name.split(".")[0] for name in rule.ordering), *marker]
-    partial: list[bool] = []
-    logs = merge_logs(rule, _log_records(files, rule, columns, partial))
-    final = replace(rule, partial=bool(partial))
-    base = (data_record(rule, _key(row), row, millis, None) for row in _base_rows(files, columns))
-    for record in merge_base(final, base, logs):
-        yield record.key
+    columns = [RECORD_KEY, _DELETED, _OPERATION, *(name.split(".")[0] for name in rule.ordering), *marker, *more]
+    some: list[bool] = []
+    logs = merge_logs(rule, _log_records(files, rule, columns, some))
+    base = (data_record(rule, _key(row), row, millis, place) for place, row in _numbered_rows(files, columns))
+    yield from merge_base(replace(rule, partial=bool(some)), base, logs)
 
 
 def _log_records(
     files: MergedSlice, rule: "MergeRule", columns: Sequence[str], partial: list[bool]
-) -> "Iterator[Buffered[None]]":
+) -> "Iterator[Buffered[Place]]":
     """The records of the blocks, with these columns only. ``partial`` is not empty after a block of partial rows."""
     from hudictl.formats.avro_schemas import parse_schema
     from hudictl.formats.log_blocks import SCHEMA
@@ -405,16 +427,23 @@ def _log_records(
     from hudictl.formats.schema_evolution import columns_in_millis
 
     for at, block, read_at in _blocks(files):
+        place = Place(at.log.path, at.offset, block.instant)
         with naming(at.log):
             if block.block_type == DELETE:
-                yield from (delete_record(deleted, None) for deleted in read_deletes(block, read_at))
+                yield from (delete_record(deleted, place) for deleted in read_deletes(block, read_at))
                 continue
             some = block.header.get(IS_PARTIAL) == "true"
             partial += [True] if some else []
             millis = columns_in_millis(parse_schema(block.header.get(SCHEMA, "")))
             for row in read_records(block, read_at):
                 kept = {name: row[name] for name in columns if name in row}
-                yield data_record(rule, _key(row), kept, millis, None, partial=some)
+                yield data_record(rule, _key(row), kept, millis, place, partial=some)
+
+
+def _numbered_rows(files: MergedSlice, columns: Sequence[str]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    if files.base is not None:
+        for number, row in enumerate(_base_rows(files, columns)):
+            yield Place(files.base.path, number), row
 
 
 def _base_rows(files: MergedSlice, columns: Sequence[str]) -> Iterator[dict[str, Any]]:

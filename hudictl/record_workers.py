@@ -1,15 +1,21 @@
-"""The function of ``hudictl record`` that may run on a Spark executor; see ``workers``."""
+"""The functions of ``hudictl record`` that may run on a Spark executor; see ``workers``."""
 
-from collections.abc import Iterator
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
 
-from hudictl.errors import Unsupported
+from hudictl.errors import HudictlError, Unsupported
 from hudictl.formats.file_names import base_format
 from hudictl.formats.log_blocks import AVRO_DATA, DELETE, HFILE_DATA, PARQUET_DATA, read_blocks
 from hudictl.formats.ranges import ReadAt
-from hudictl.index_workers import File, Record, naming, reader_of
+from hudictl.index_workers import File, MergedSlice, Record, Tried, data_keys, data_records, naming, reader_of
 from hudictl.storage import Storage
+
+if TYPE_CHECKING:
+    from hudictl.formats.record_merge import MergeRule
 
 COMMIT_TIME = "_hoodie_commit_time"
 
@@ -86,3 +92,84 @@ def _is_of(task: KeyTask, row: Record) -> bool:
     if type(key) not in (str, int):
         raise Unsupported(f"the column {task.column} has neither text nor whole numbers: hudictl finds no keys in it")
     return str(key) == task.key
+
+
+_DIGEST_BYTES = 8
+_DIGESTS = "Q"
+"""Digests of keys, in an array: two keys with the same one are told apart when they are read again."""
+
+Numbered = tuple[int, bytes | HudictlError]
+"""The number of a slice; with digests of its keys, or with the reason why it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceKeys:
+    """The newest slice of a file group. Its keys are compared within ``scope``, in so many ``parts``. ``rule`` and
+    ``millis`` as in ``DataSlice``."""
+
+    number: int
+    scope: str
+    parts: int
+    files: MergedSlice
+    rule: "MergeRule | None"
+    millis: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CopiesTask:
+    """A slice, and the digests of the keys that are looked for in it."""
+
+    slice: SliceKeys
+    digests: bytes
+
+
+class KeyCopy(NamedTuple):
+    """A record: the file, and its row or the offset of its block; ``instant`` as in ``Version.made_by``."""
+
+    key: str
+    file: str
+    position: int
+    instant: str | None
+
+
+def digests_of(task: SliceKeys) -> list[tuple[str, Numbered]]:
+    """The digests of a slice's keys, each part of a scope by itself: 8 bytes a key. An error is in the part ""."""
+    found = Tried(_digests)(task)
+    return [("", (task.number, found))] if isinstance(found, HudictlError) else found
+
+
+def _digests(task: SliceKeys) -> list[tuple[str, Numbered]]:
+    parts: dict[int, array[int]] = defaultdict(lambda: array(_DIGESTS))
+    for key in data_keys(task.files, task.rule, task.millis):
+        digest = _digest(key)
+        parts[digest % task.parts].append(digest)
+    return [(f"{part} {task.scope}", (task.number, digests.tobytes())) for part, digests in parts.items()]
+
+
+def doubled(part: str, found: Sequence[Numbered]) -> list[Numbered] | None:
+    """The digests that a part of a scope has more than once, by slice; None if there are none."""
+    if not part:
+        return [*found]
+    seen: set[int] = set()
+    twice: set[int] = set()
+    slices = [(number, array(_DIGESTS, digests)) for number, digests in found if isinstance(digests, bytes)]
+    for _, digests in slices:
+        for digest in digests:
+            (twice if digest in seen else seen).add(digest)
+    kept = ((number, array(_DIGESTS, (one for one in digests if one in twice))) for number, digests in slices)
+    return [(number, digests.tobytes()) for number, digests in kept if digests] or None
+
+
+def copies_of(task: CopiesTask) -> list[KeyCopy]:
+    """The records of a slice whose keys have some digests. Raises as ``data_keys``."""
+    wanted = frozenset(array(_DIGESTS, task.digests))
+    one = task.slice
+    return [
+        KeyCopy(found.key, found.source.file, found.source.at, (found.row or {}).get(COMMIT_TIME, found.source.instant))
+        for found in data_records(one.files, one.rule, one.millis, (COMMIT_TIME,))
+        if _digest(found.key) in wanted
+    ]
+
+
+def _digest(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest(), "big")

@@ -9,6 +9,7 @@ from hudictl.library.rows import Rows
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from hudictl.reports.record_duplicates import DuplicateRecord
     from hudictl.reports.record_versions import FoundRecord, RecordVersion
 
 
@@ -37,5 +38,18 @@ class Records:
             lambda: version_rows(
                 self.table.core, key, partition, self.table.instants(**times), self.table.engine, notes
             ),
+            notes,
+        )
+
+    def duplicates(
+        self, partition: str | None = None, as_of: str | None = None, *, everywhere: bool = False
+    ) -> "Rows[DuplicateRecord]":
+        """The records with a key that queries read twice in a partition; ``everywhere``: in the table."""
+        from hudictl.reports.record_duplicates import DuplicateRecord, duplicate_rows
+
+        notes: list[str] = []
+        return Rows(
+            DuplicateRecord,
+            lambda: duplicate_rows(self.table.core, partition, as_of, everywhere, self.table.engine, notes),
             notes,
         )

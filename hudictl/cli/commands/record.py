@@ -1,16 +1,25 @@
 """``hudictl record``."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
 from hudictl.cli.complete import partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options
 from hudictl.cli.tree import StrictGroup
+from hudictl.errors import Findings, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hudictl.reports.record_duplicates import DuplicateRecord
 
 
 @click.group(cls=StrictGroup)
 def record() -> None:
-    """Find a record by its key, in base files and logs."""
+    """Find a record by its key, and keys that are there twice, in base files and logs."""
 
 
 @record.command()
@@ -56,3 +65,44 @@ def history(
         show_list(
             common, given, "record history", table, rows, "no file has this key", by_time=True, hidden=("file_id",)
         )
+
+
+@record.command()
+@click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
+@click.option("--global", "everywhere", is_flag=True, help="A key in two partitions is a duplicate, too.")
+@as_of_option("Find duplicates as of this instant.")
+@list_options()
+@engine_options
+def duplicates(
+    common: TableOptions,
+    given: ListOptions,
+    engine_options: EngineOptions,
+    partition: str | None,
+    everywhere: bool,
+    as_of: str | None,
+) -> None:
+    """List the records whose key queries read more than once in a partition, or with --global in the table.
+
+    Nothing is changed. The keys of all newest file slices are read, and compared by digests on the engine. Each record
+    is a row: `kept` says whether Hudi's repair_deduplicate, in the column repair_sql, keeps it.
+
+    Exit code 3 if there are any, else 0.
+    """
+    if everywhere and partition is not None:
+        raise UsageError("--global cannot be used with --partition")
+    found = False
+
+    def noticed() -> "Iterator[DuplicateRecord]":
+        nonlocal found
+        for row in rows:
+            found = found or row.problem is None
+            yield row
+
+    with common.table(engine_options) as table:
+        rows = table.records.duplicates(partition, as_of, everywhere=everywhere)
+        shown = replace(rows, make=noticed)
+        show_list(
+            common, given, "record duplicates", table, shown, "no duplicates", hidden=("file_id", "kind", "repair_sql")
+        )
+    if found:
+        raise Findings("there are duplicates: queries read keys more than once")

@@ -184,8 +184,8 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str], with_deleted
         Unreadable, Conflict, StorageFailed.
     """
     table = found.table
-    scan = _cut(scan_rule(table), found.as_of)
-    blocks = _merged_blocks(found, scan)
+    scan = scan_as_of(scan_rule(table), found.as_of)
+    blocks = merged_blocks(found, scan)
 
     _, text = newest_schema(table, found.as_of or "~") or (None, "")
     schema = parse_schema(text) if text else _newest_schema(blocks)
@@ -243,7 +243,7 @@ def slice_to_read(log: LogFile, rows: Sequence[SliceRow], as_of: str | None) -> 
     )
 
 
-def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
+def scan_as_of(scan: ScanRule, as_of: str | None) -> ScanRule:
     """The rule as of an instant: later instants do not count."""
     if as_of is None:
         return scan
@@ -252,7 +252,7 @@ def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
     return replace(scan, completed=completed, first=min(scan.first, f"{as_of}0"), last=as_of)
 
 
-def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
+def merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
     """The blocks that a merge uses, in its order."""
     blocks = [
         judged
