@@ -62,6 +62,7 @@ EXAMPLES = {
     ("restore show", ""): Example("20261121030802660", table=UNFINISHED),
     ("record find", ""): Example("17"),
     ("record history", ""): Example("17"),
+    ("record duplicates", ""): Example(),
     ("commit diff", ""): Example("/lake/trips"),
     ("timeline inspect", ""): Example("20261121030415374"),
     ("savepoint create", ""): Example("20261121030415374 --yes"),

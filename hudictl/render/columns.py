@@ -22,6 +22,7 @@ _BY_IMPORTANCE = {
     "completed_utc duration_ms timeline requested_utc",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
+    "DuplicateRecord": "key partition instant kept problem | file copies position kind file_id repair_sql",
     "FoundRecord": "partition file instant deleted problem | kind file_id key",
     "FileEvent": "time event file problem | action state operation bytes records target completed_utc partition begins "
     "timeline",

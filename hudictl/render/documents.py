@@ -55,6 +55,7 @@ from hudictl.reports.partition_back import PartitionsBack
 from hudictl.reports.partitions import PartitionRow
 from hudictl.reports.phases import PhaseRow
 from hudictl.reports.profiles import ProfileRow
+from hudictl.reports.record_duplicates import DuplicateRecord
 from hudictl.reports.record_versions import FoundRecord, RecordVersion
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.schemas import SchemaChange, TableSchema
@@ -139,6 +140,7 @@ DOCUMENTS = (
     Document("restore show", ROWS, ServiceFile),
     Document("record find", ROWS, FoundRecord),
     Document("record history", ROWS, RecordVersion),
+    Document("record duplicates", ROWS, DuplicateRecord),
     Document("partition list", ROWS, PartitionRow),
     Document("partition repair", RESULT, MetafilePlan),
     Document("stats sizes", ROWS, SizeRow),

@@ -66,6 +66,7 @@ def looks(copy: Copy) -> list[Command]:
             ("file", "history", "part-0/x-0_0-1-2_20261121.parquet", "--archived"),
             ("record", "find", "17", *_SCAN),
             ("record", "history", "17", "--archived", *_SCAN),
+            ("record", "duplicates", "--global", *_SCAN),
             ("partition", "list", *_SCAN),
             ("stats", "sizes", "--by", "commit", *_SCAN),
             ("stats", "skew", *_SCAN),

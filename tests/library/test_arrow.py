@@ -98,6 +98,7 @@ def lists(table: HudiTable, instant: str) -> dict[str, Rows[Any]]:
     found["commit_differences"] = table.commit_differences(table)
     found["savepoint_files"] = table.savepoint_files(instant)
     found["records.find"] = table.records.find("17")
+    found["records.duplicates"] = table.records.duplicates(everywhere=True)
     found["records.history"] = table.records.history("17")
     found["log.blocks"], found["log.records"] = table.log().blocks(), table.log().records()
     found["log.merged"] = table.log().merged()

@@ -92,6 +92,7 @@ def calls(copy: Copy) -> Mapping[str, Call]:
         "file explain": lambda table: table.files.explain(FILE),
         "file history": lambda table: table.files.history(FILE, archived=True),
         "record find": lambda table: table.records.find("17"),
+        "record duplicates": lambda table: table.records.duplicates(everywhere=True),
         "record history": lambda table: table.records.history("17", archived=True),
         "partition list": lambda table: table.partitions(),
         "stats sizes": lambda table: table.files.sizes(by="commit"),
