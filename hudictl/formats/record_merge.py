@@ -159,8 +159,12 @@ def merge_base(
         rule: with ``partial`` where any row in the logs is.
         logs: from ``merge_logs``; is emptied.
     """
+    # A base file may have a key twice. From 1.0 on the logs count for each of its rows, in 0.15.0 for the first alone.
+    merged: dict[str, Buffered[Source]] = {}
     for old in base:
-        new = logs.pop(old.key, None)
+        new = logs.pop(old.key, None) or merged.get(old.key)
+        if new is not None and not rule.payloads:
+            merged[old.key] = new
         found = old if new is None else _merged(rule, old, new, _wins_over_base(rule, old, new))
         if with_deleted or not found.deleted:
             yield found

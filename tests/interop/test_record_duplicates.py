@@ -55,19 +55,24 @@ def test_what_hudi_reads_twice(judge: Judges, tmp_path: Path, version: str, kind
     hudi.create(base, batch(range(30), 1), options)
     assert assert_same(hudi, base) == []
     hudi.upsert(base, batch(range(9), 2), "insert", options=options | ALONE)
-    then = hudi.upsert(base, batch([20, 21, 22, 40, 40], 3), "bulk_insert", options=options | ALONE)
-    assert len(assert_same(hudi, base)) == 2 * 13
+    then = hudi.upsert(base, batch([20, 21, 22, 40, 40, 43, 43], 3), "bulk_insert", options=options | ALONE)
+    assert len(assert_same(hudi, base)) == 2 * 14
     # An update of both; and one that is in another partition, too.
     hudi.upsert(base, batch([1, 2, 40], 4), options=options)
     (number, ts, text, _), *_ = batch([5], 5)
     hudi.upsert(base, [(number, ts, text, "a")], "insert", options=options | ALONE)
-    assert len(assert_same(hudi, base)) == 2 * 13
-    assert len(duplicates(base, everywhere=True)) == 2 * 13 + 1
-    hudi.delete(base, [3, 4], options=options)
-    assert {row.key for row in assert_same(hudi, base)}.isdisjoint({"3", "4"})
+    assert len(assert_same(hudi, base)) == 2 * 14
+    assert len(duplicates(base, everywhere=True)) == 2 * 14 + 1
+    hudi.delete(base, [3, 4, 43], options=options)
+    left = {row.key for row in assert_same(hudi, base)}
+    assert "40" in left
+    assert left.isdisjoint({"3", "4"})
+    # In one base file with the key twice, the log's delete counts for the first record alone (0.15.0).
+    assert "43" not in left
     assert_same(hudi, base, then)
     if kind == "mor":
-        hudi.compact(base, options=options)
+        hudi.compact(base, options=options | {"hoodie.compact.inline.max.delta.commits": "1"})
+        assert {row.kind for row in duplicates(base)} == {"base"}
         assert_same(hudi, base)
 
 
