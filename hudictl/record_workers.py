@@ -1,13 +1,13 @@
 """The functions of ``hudictl record`` that may run on a Spark executor; see ``workers``."""
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from hudictl.errors import HudictlError, Unsupported
+from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.file_names import base_format
 from hudictl.formats.log_blocks import AVRO_DATA, DELETE, HFILE_DATA, PARQUET_DATA, read_blocks
 from hudictl.formats.ranges import ReadAt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hudictl.formats.record_merge import MergeRule
 
 COMMIT_TIME = "_hoodie_commit_time"
+_OF_THE_ATTEMPT = ("_hoodie_commit_seqno", "_hoodie_file_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +174,35 @@ def copies_of(task: CopiesTask) -> list[KeyCopy]:
 
 def _digest(key: str) -> int:
     return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest(), "big")
+
+
+@dataclass(frozen=True, slots=True)
+class TwinTask:
+    """Two base files of one slice; ``right`` is the one that the commit names."""
+
+    storage: Storage
+    right: File
+    other: File
+
+
+def compare_twins(task: TwinTask) -> tuple[int, int]:
+    """How many rows the other file has, and how many of them the right one does not have; -1 if the other one is
+    damaged. Raises Unreadable: the right one; Unsupported, FileNotFoundError, StorageFailed."""
+    right = _rows_of(task.storage, task.right)
+    try:
+        other = _rows_of(task.storage, task.other)
+    except Unreadable:
+        return -1, 0
+    return other.total(), (other - right).total()
+
+
+def _rows_of(storage: Storage, file: File) -> Counter[bytes]:
+    """The digests of the rows, without what differs between two attempts of one task."""
+    from hudictl.formats.base_rows import read_rows
+
+    found: Counter[bytes] = Counter()
+    with naming(file):
+        for row in read_rows(file.path, reader_of(storage, file), file.size):
+            kept = {name: value for name, value in row.items() if name not in _OF_THE_ATTEMPT}
+            found[blake2b(repr(kept).encode("utf-8", "surrogatepass"), digest_size=16).digest()] += 1
+    return found

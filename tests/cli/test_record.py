@@ -1,6 +1,7 @@
 """``hudictl record``, as it is typed."""
 
 import csv
+from shutil import copyfile
 
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import put
@@ -62,3 +63,22 @@ def test_history_beside_damage(unpack: Unpack, tell: Tell) -> None:
     said = tell("record", "history", "17", "-t", copy.path, "-o", "json")
     assert said.code == 14
     assert [row["file"] for row in said.json["rows"] if row["problem"]] == [file.name]
+
+
+def test_duplicates(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("record", "duplicates", "-t", copy.path)
+    assert (said.code, said.out.splitlines()[0], said.err) == (0, "no duplicates", "")
+    file = min(copy.path.glob("part-0/*.parquet"))
+    copyfile(file, file.with_name("f" * 8 + file.name[8:]))
+    said = tell("record", "duplicates", "-t", copy.path, "-o", "json")
+    assert (said.code, said.error["slug"]) == (3, "findings")
+    rows = said.json["rows"]
+    assert {row["partition"] for row in rows} == {"part-0"}
+    assert rows[0]["repair_sql"] in said.json["notes"][2]
+    in_text = tell("record", "duplicates", "-t", copy.path)
+    assert in_text.code == 3
+    assert "repair_sql" not in in_text.out.splitlines()[0]
+    alone = tell("record", "duplicates", "-t", copy.path, "--partition", "part-1", "-o", "json")
+    assert (alone.code, alone.json["rows"]) == (0, [])
+    assert tell("record", "duplicates", "-t", copy.path, "--partition", "part-1", "--global").code == 2

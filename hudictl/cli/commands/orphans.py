@@ -21,6 +21,7 @@ from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
+from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
@@ -49,6 +50,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, given: ListOption
 
 @orphans.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=PATH)
+@click.option("--duplicates", is_flag=True, help="Only second base files of a slice, whose commit names the other one.")
 @keep_files_option
 @idle_option
 @orphan_keeping_options
@@ -63,6 +65,7 @@ def delete(
     idle_ms: int,
     keeping: Keeping,
     paths: tuple[str, ...],
+    duplicates: bool,
 ) -> None:
     """Delete the sure orphans. Unknown ones are kept; so are files that changed within --idle.
 
@@ -72,32 +75,42 @@ def delete(
     commit does not name; or a file that Hudi did not write, below the table's partitions. What a commit, a savepoint
     or a pending plan names is refused.
 
+    With --duplicates: where a file slice has several base files, those that its commit does not name, if it names
+    exactly one of them. The rows of both are read: the plan says how many of a file to delete are not in the other one.
+
     If the metadata table lists some of them, they are taken out of it first. Then its indexes of keys are deleted, too:
     they may hold keys of these files.
     """
     from hudictl.ops.clean_up.orphans import OrphanOptions
 
-    options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keeps_files(keep_files), paths=paths)
+    if duplicates and paths:
+        raise UsageError("--duplicates cannot be used with PATHs")
+    keeps = keeps_files(keep_files)
+    options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keeps, paths=paths, duplicates=duplicates)
     run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
 def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
     from hudictl.library import changes
-    from hudictl.phrases import count_of, gone, undo_text
+    from hudictl.phrases import count_of, first_few, gone, undo_text
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
     from hudictl.state.metadata.undo import Mode
 
     def left(plan: "OrphanPlan") -> str:
-        return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why" if plan.left else ""
+        if not plan.left:
+            return ""
+        if plan.options.duplicates:
+            return f"; kept: {first_few([f'{row.path} ({row.why})' for row in plan.files_left])}"
+        return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why"
 
     def said(plan: "OrphanPlan") -> str:
         if plan.hashing and not plan.orphans:
             return f"{count_of(len(plan.hashing), 'file')} of buckets"
         if not plan.orphans:
             return "what earlier deletions have left"
-        noun = "file" if plan.options.paths else "orphan"
+        noun = "second base file" if plan.options.duplicates else "file" if plan.options.paths else "orphan"
         return f"{count_of(plan.files_to_delete, noun)}, {size(plan.bytes_to_delete)}"
 
     def done(plan: "OrphanPlan", result: "OrphanResult") -> str:
@@ -106,10 +119,11 @@ def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanP
         became = f"; metadata table: {result.metadata_table}" if changed else ""
         return f"deleted {counted}{said(plan)}{left(plan)}{became}{undo_text(result.undo)}"
 
+    wanted = "second base files" if options.duplicates else "orphans"
     return ChangeCommand(
         name=name,
         change=changes.orphan_deletion(options),
-        nothing=lambda plan: f"no orphans to delete: nothing to do{left(plan)}" if plan.nothing_to_do else None,
+        nothing=lambda plan: f"no {wanted} to delete: nothing to do{left(plan)}" if plan.nothing_to_do else None,
         show=print_orphan_plan,
         shown_first=True,
         question=lambda plan: Question(f"Delete {said(plan)}? {gone(kept=options.keep_files)}"),

@@ -28,6 +28,7 @@ from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.orphans.asked import find_asked
 from hudictl.state.orphans.find import Orphan, OrphanRow, find_orphans
 from hudictl.state.orphans.hashing import proved_left
+from hudictl.state.orphans.second import find_second
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.files import choose
@@ -50,14 +51,15 @@ from hudictl.table.timeline.commits import LazyCommits, raise_unreadable
 @dataclass(frozen=True)
 class OrphanOptions:
     """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running.
-    ``paths``: the only files to delete, of which the operator is sure; none for all sure orphans. The others are as in
-    ``RestoreOptions``."""
+    ``paths``: the only files to delete, of which the operator is sure; none for all sure orphans. ``duplicates``: only
+    second base files of a slice. The others are as in ``RestoreOptions``."""
 
     idle_ms: int = DEFAULT_IDLE_MS
     metadata: str = KEEP
     require_index: tuple[str, ...] = ()
     keep_files: bool = False
     paths: tuple[str, ...] = ()
+    duplicates: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
 
     session.engine.start()
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table, session.engine))
-    candidates = (
-        find_asked(facts, session.engine, options.paths) if options.paths else find_orphans(facts, session.engine)
-    )
-    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in candidates]
+    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in _candidates(facts, session.engine, options)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
     requested = asked_to_delete(options.metadata)
     metadata_table = plan_unlisting(facts, [entry.file for entry in orphans], requested)
@@ -196,8 +195,14 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         lock=session.lock,
         metadata_table_unread=facts.known.unread if drops else None,
         unfinished=left_by(table, Kind.ORPHANS_DELETE),
-        hashing=() if options.paths else proved_left(table, signs.timeline, session.engine),
+        hashing=() if options.paths or options.duplicates else proved_left(table, signs.timeline, session.engine),
     )
+
+
+def _candidates(facts: Facts, engine: Engine, options: OrphanOptions) -> list[Orphan]:
+    if options.duplicates:
+        return find_second(facts, engine)
+    return find_asked(facts, engine, options.paths) if options.paths else find_orphans(facts, engine)
 
 
 def _kept_by_metadata_table(
@@ -433,13 +438,17 @@ def _slice(file: StoredFile) -> tuple[str, str, str]:
 
 def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan that have changed: below table version 8, on a store that can append, a writer continues a
-    log of another writer; and another tool can write the same name again. Raises StorageFailed, EngineFailed."""
-    grow, asked = session.table.rules.logs_grow, plan.options.paths
+    log of another writer; and another tool can write the same name again. Also those whose ``instead`` is no longer as
+    it was. Raises StorageFailed, EngineFailed."""
+    grow, asked = session.table.rules.logs_grow, plan.options.paths or plan.options.duplicates
     files = [orphan.file for orphan in plan.orphans if asked or (grow and not orphan.file.data.is_base)]
     if not files:
         return set()
+    stays = {orphan.file.path: orphan.instead for orphan in plan.orphans if orphan.instead is not None}
+    files += stays.values()
     found = sweep(session.table, session.engine, {file.partition for file in files})
     states = found.over("look for changed files", choose.states, given=names_by_partition(files).items())
     now = dict(chain.from_iterable(states))
     planned = {file.path: (file.size, file.modified_ms) for file in files}
-    return {path for path, state in now.items() if state != planned[path]}
+    changed = {path for path, state in now.items() if state != planned[path]}
+    return changed | {path for path, file in stays.items() if now.get(file.path) != planned[file.path]}

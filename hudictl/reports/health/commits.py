@@ -7,6 +7,7 @@ from hudictl.formats.file_names import data_path
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
 from hudictl.reports.health.partition import Differences, differences
+from hudictl.state.orphans.second import second_files
 from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.table.files.view import committed_without
 
@@ -29,24 +30,26 @@ def base_files(look: Look) -> Iterator[Finding]:
     compare = partial(differences, committed_without(facts.timeline, ()), completed)
     found = facts.sweep.over("compare files with commits", compare, written=facts.written.files)
     found.sort(key=lambda entry: entry.path)
-    yield from _second_base_files(found)
+    yield from _second_base_files(look, found)
     yield from _unnamed_files(look, found)
     yield from _wrong_sizes(look, found)
     yield from _missing_change_logs(found)
 
 
-def _second_base_files(found: Sequence[Differences]) -> Iterator[Finding]:
+def _second_base_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
     """Several base files in one slice: two tasks, or two writers, had the same instant and file group."""
-    for entry in found:
-        for names, told in entry.second:
-            paths, right = ([data_path(entry.path, name) for name in sorted(some)] for some in (names, told))
-            says = f"its commit names {named(right)}; move all others out of the table"
-            if not right:
-                says = "no commit on the timeline names any of them; keep one, and move the others out of the table"
-            meaning = f"{len(paths)} base files in one slice: readers use the last one in the listing. Here {says}"
-            wrong = [path for path in paths if path not in right] or paths
-            remedy = mended(command_of("orphans delete", *wrong)) if right else ()
-            yield Finding("second-base-file", ERROR, wrong[0], meaning, remedy)
+    slices = [(entry.path, *second) for entry in found for second in entry.second]
+    sure = {orphan.file.path for orphan in second_files(look.facts) if orphan.sure} if slices else set()
+    for folder, names, told in slices:
+        paths, right = ([data_path(folder, name) for name in sorted(some)] for some in (names, told))
+        says = f"its commit names {named(right)}; move all others out of the table"
+        if not right:
+            says = "no commit on the timeline names any of them; keep one, and move the others out of the table"
+        meaning = f"{len(paths)} base files in one slice: readers use the last one in the listing. Here {says}"
+        wrong = [path for path in paths if path not in right] or paths
+        proved = "hudictl orphans delete --duplicates" if sure.issuperset(wrong) else ""
+        remedy = mended(proved or command_of("orphans delete", *wrong)) if right else ()
+        yield Finding("second-base-file", ERROR, wrong[0], meaning, remedy)
 
 
 def _unnamed_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ class Orphan:
 
     ``visible``: its instant is older than the timeline, so readers treat it as committed. ``beyond``: its instant is
     newer than the timeline's end, and no record explains this. ``unnamed``: its commit is complete, and does not
-    name it.
+    name it; ``instead`` is the file that it names in the same slice.
     """
 
     file: StoredFile
@@ -64,6 +64,7 @@ class Orphan:
     beyond: bool
     visible: bool
     unnamed: bool = False
+    instead: StoredFile | None = None
 
     @property
     def row(self) -> OrphanRow:
@@ -81,6 +82,10 @@ class Orphan:
     def left(self, reason: str) -> "Orphan":
         """The same file, kept for a reason."""
         return replace(self, sure=False, why=f"{self.why}; {reason}")
+
+    def because(self, reason: str) -> "Orphan":
+        """The same file, with one more reason."""
+        return replace(self, why=f"{self.why}, {reason}")
 
 
 def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> list[Orphan]:

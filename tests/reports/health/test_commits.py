@@ -30,7 +30,7 @@ def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) 
     wrong = damage.second_base_file(copy.path)
     finding = found(copy, "second-base-file")
     assert (finding.subject, right in finding.meaning) == (wrong, True)
-    assert finding.advice == f"`hudictl orphans delete {wrong}`"
+    assert finding.advice == "`hudictl orphans delete --duplicates`"
     assert "unnamed-file" not in {entry.finding for entry in check(copy)}
 
 
