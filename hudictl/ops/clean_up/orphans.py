@@ -445,10 +445,13 @@ def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     if not files:
         return set()
     stays = {orphan.file.path: orphan.instead for orphan in plan.orphans if orphan.instead is not None}
-    files += stays.values()
+    looked_at = [*files, *stays.values()]
     found = sweep(session.table, session.engine, {file.partition for file in files})
-    states = found.over("look for changed files", choose.states, given=names_by_partition(files).items())
+    states = found.over("look for changed files", choose.states, given=names_by_partition(looked_at).items())
     now = dict(chain.from_iterable(states))
-    planned = {file.path: (file.size, file.modified_ms) for file in files}
-    changed = {path for path, state in now.items() if state != planned[path]}
-    return changed | {path for path, file in stays.items() if now.get(file.path) != planned[file.path]}
+    changed = {file.path for file in looked_at if now.get(file.path) != (file.size, file.modified_ms)}
+    return {
+        file.path
+        for file in files
+        if (file.path in changed and file.path in now) or (file.path in stays and stays[file.path].path in changed)
+    }
