@@ -61,7 +61,7 @@ EXAMPLES = {
     "metadata lookup": ("metadata lookup 17 18",),
     "metadata partitions": ("metadata partitions",),
     "metadata verify": ("metadata verify", "metadata verify --indexes --sample 10"),
-    "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
+    "orphans delete": ("orphans delete --plan", "orphans delete --yes", "orphans delete --duplicates --keep-files"),
     "orphans list": ("orphans list",),
     "partition list": ("partition list", "partition list --where state!=used --sort last_write"),
     "restore": (
