@@ -49,11 +49,13 @@ Copies = list[tuple[Group, KeyCopy]]
 
 @dataclass(frozen=True)
 class DuplicateRecord:
-    """A record whose key queries read several times, within the partition or the table. Its columns as in FoundRecord.
-    ``position`` is the number of its row in a base file, from 0; or the offset of its block in a log, in bytes.
+    """A record whose key queries read several times, within its partition or the table.
+
+    ``position``: the number of its row in a base file, from 0; or the offset of its block in a log, in bytes.
     ``kept``: Hudi's repair_deduplicate keeps it; null as of an instant, and on merge on read: that procedure reads no
-    logs. ``repair_sql`` calls it, as a dry run; null as of an instant. ``problem``: what was not read; there may be
-    duplicates, too."""
+    logs. ``repair_sql``: its call, as a dry run; null as of an instant. ``problem``: what was not read; there may be
+    duplicates, too.
+    """
 
     key: str | None
     partition: str
