@@ -81,7 +81,7 @@ EXAMPLES = {
         "savepoint create --every 24h --tag nightly --yes",
     ),
     "record find": ("record find 17", f"record find 17 --partition part-2 --as-of {_RESTORED}"),
-    "record duplicates": ("record duplicates", "record duplicates --global --where kept=no -o csv"),
+    "record duplicates": ("record duplicates", "record duplicates --partition part-0 -o csv"),
     "record history": ("record history 17", "record history 17 --archived --where state=committed"),
     "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
     "savepoint prune": (
