@@ -4,7 +4,9 @@ from collections import defaultdict
 from pathlib import Path
 from shutil import copyfile
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
@@ -106,21 +108,34 @@ def test_in_another_partition(unpack: Unpack) -> None:
     assert {row.kept for row in rows} == {True}
 
 
-def test_as_of_an_instant(unpack: Unpack) -> None:
-    copy = unpack("v9", "mor_savepoints")
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_as_of_an_instant(unpack: Unpack, version: str) -> None:
+    """In version 6 a log has the records of several commits."""
+    copy = unpack(version, "mor_savepoints")
     second_group(copy, newest_base(copy))
-    then = copy.commits[1]
-    expected = read_twice(copy.path, then)
-    rows, notes = duplicates(copy.path, as_of=then)
-    assert places(rows) == expected
-    assert expected not in ([], read_twice(copy.path))
-    assert {(row.kept, row.repair_sql) for row in rows} == {(None, None)}
-    assert not any("repair_deduplicate" in note for note in notes)
+    seen = []
+    for then in copy.commits:
+        expected = read_twice(copy.path, then)
+        rows, notes = duplicates(copy.path, as_of=then)
+        assert places(rows) == expected
+        assert {(row.kept, row.repair_sql) for row in rows} <= {(None, None)}
+        assert not any("repair_deduplicate" in note for note in notes)
+        seen.append(expected)
+    assert len({tuple(places) for places in seen}) > 1
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_below_a_pending_compaction(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_pending_compaction")
+    other = second_group(copy, newest_base(copy))
+    expected = read_twice(copy.path)
+    bases = {file for _, _, file in expected if file.endswith(".parquet")}
+    assert other.name in bases
+    assert len(bases) > 1
+    assert places(duplicates(copy.path)[0]) == expected
 
 
 def test_positions_and_commits_are_those_of_the_rows(unpack: Unpack) -> None:
-    from pyarrow import parquet
-
     copy = unpack("v9", "cow_part")
     second_group(copy, newest_base(copy))
     rows, _ = duplicates(copy.path)
@@ -129,6 +144,25 @@ def test_positions_and_commits_are_those_of_the_rows(unpack: Unpack) -> None:
         found = there[row.position or 0]
         assert (found["_hoodie_record_key"], found["_hoodie_commit_time"]) == (row.key, row.instant)
         assert row.kind == "base"
+
+
+def test_of_two_commits_in_one_file_hudi_keeps_none(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    file = copy.path / newest_base(copy)
+    file = min(path for path in file.parent.glob("*.parquet") if copy.commits[-1] in path.name)
+    rows = parquet.read_table(file, partitioning=None)
+    older = rows.slice(0, 1).set_column(0, "_hoodie_commit_time", pyarrow.array([copy.commits[0]]))
+    file.chmod(0o644)
+    parquet.write_table(pyarrow.concat_tables([rows, older.cast(rows.schema)]), file)
+    found, _ = duplicates(copy.path)
+    assert [(row.position, row.kept) for row in found] == [(0, False), (rows.num_rows, False)]
+    parquet.write_table(older.cast(rows.schema), second_group(copy, file.relative_to(copy.path).as_posix()))
+    parquet.write_table(rows, file)
+    found, _ = duplicates(copy.path)
+    assert {(row.instant, row.kept) for row in found} == {
+        (rows["_hoodie_commit_time"][0].as_py(), True),
+        (copy.commits[0], False),
+    }
 
 
 def test_many_parts_and_batches_find_the_same(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,8 @@ FAULTS = (
     ),
     Fault(
         COMMITS,
-        "            wrong = [path for path in paths if path not in right] or paths\n",
-        "            wrong = paths\n",
+        "        wrong = [path for path in paths if path not in right] or paths\n",
+        "        wrong = paths\n",
         "of two base files the one that the commit names is told to be wrong",
         (f"{TESTS}::test_a_second_base_file_of_a_slice",),
     ),

@@ -25,6 +25,7 @@ from hudictl.formats.record_merge import (
     merge_logs,
     ordering_value,
 )
+from hudictl.formats.releases import V1_0
 from hudictl.table.logs.merge import merge_rule
 from tests.table.conftest import Small
 
@@ -118,6 +119,17 @@ def test_rows_that_say_that_they_are_deleted_and_the_payload_classes_of_0_15(sma
         table = small(6, compaction_payload_class=f"{MODEL}.{payload}", table_precombine_field="ts")
         assert merged(merge_rule(table, OLD), row(5), row(1, _hoodie_is_deleted=True)) == left
         assert merged(merge_rule(table, OLD), row(5), row(1)) == row(5)
+
+
+@pytest.mark.parametrize("release", [OLD, V1_0, NEW])
+def test_a_base_file_with_a_key_twice(release: str) -> None:
+    """Seen on each release: up to 0.15.0 a record of the logs counts for the first row alone."""
+    rule = event(release)
+    base = [data_record(rule, key, row(5), frozenset(), "base") for key in ("a", "a", "d", "d", "a")]
+    logs = [data_record(rule, "a", row(6), frozenset(), "log"), delete_record(DeleteRecord("d", "", None), "log")]
+    found = [(record.key, record.source) for record in merge_base(rule, base, merge_logs(rule, logs))]
+    once = [("a", "log"), ("a", "base"), ("d", "base"), ("a", "base")]
+    assert found == (once if release == OLD else [("a", "log")] * 3)
 
 
 def test_records_that_only_logs_have_come_last() -> None:
