@@ -1,8 +1,10 @@
 """Findings of ``check`` on the files in completed commits' metadata, compared with storage."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 
+from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
@@ -39,7 +41,10 @@ def base_files(look: Look) -> Iterator[Finding]:
 def _second_base_files(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
     """Several base files in one slice: two tasks, or two writers, had the same instant and file group."""
     slices = [(entry.path, *second) for entry in found for second in entry.second]
-    sure = {orphan.file.path for orphan in second_files(look.facts) if orphan.sure} if slices else set()
+    sure: set[str] = set()
+    # What is damaged, and could name one of them, is a finding of its own.
+    with suppress(Unreadable):
+        sure = {orphan.file.path for orphan in second_files(look.facts) if orphan.sure} if slices else set()
     for folder, names, told in slices:
         paths, right = ([data_path(folder, name) for name in sorted(some)] for some in (names, told))
         says = f"its commit names {named(right)}; move all others out of the table"

@@ -10,7 +10,7 @@ from tests import damage, support
 from tests.damage.cases import kinds
 from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
-from tests.helpers import Copy, savepoint
+from tests.helpers import Copy, put, savepoint
 from tests.reports.health.check_support import VERSIONS, brief, check, one
 
 TABLES = pytest.mark.parametrize("name", ["cow_part", "mor_part"])
@@ -32,6 +32,14 @@ def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) 
     assert (finding.subject, right in finding.meaning) == (wrong, True)
     assert finding.advice == "`hudictl orphans delete --duplicates`"
     assert "unnamed-file" not in {entry.finding for entry in check(copy)}
+
+
+def test_a_second_base_file_beside_a_damaged_savepoint(unpack: Unpack) -> None:
+    """Which could name it."""
+    copy = unpack("v9", "cow_savepoints")
+    wrong = damage.second_base_file(copy.path)
+    put(copy.file(copy.savepoints[-1], "savepoint"), b"damaged")
+    assert found(copy, "second-base-file").advice == f"`hudictl orphans delete {wrong}`"
 
 
 @VERSIONS
