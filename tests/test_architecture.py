@@ -40,6 +40,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"logs", "writers"},
         {"locks", "metadata"},
         {"kept"},
+        {"archive_lost"},
     ),
     "state": (
         {"as_left", "pending", "writable"},

@@ -43,6 +43,8 @@ EXAMPLES = {
     ("table set-property", ""): Example("hoodie.database.name=lake --yes"),
     ("timeline show", "with `--with-metadata-table`"): Example("--with-metadata-table"),
     ("timeline report", ""): Example(None),
+    ("archive repair", "with `--plan`"): Example(None),
+    ("archive repair", "when done"): Example(None),
     ("timeline quarantine", "with `--plan`"): Example(None),
     ("timeline quarantine", "when done"): Example(None),
     ("commit show", ""): Example("20261121030415374"),

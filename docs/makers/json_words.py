@@ -399,6 +399,7 @@ WORDS = {
     "RepairPlan.files": "The files that change, in this order.",
     "RepairPlan.lost": "What readers lose by it; empty if nothing.",
     "RepairPlan.guessed": "What is written without proof.",
+    "RepairPlan.elsewhere": "What else is damaged, and the command that ends it.",
     "FileRepair.path": "The file's path below the base path.",
     "FileRepair.change": "`set aside`, or `write`. What was there is in quarantine in both cases.",
     "FileRepair.reasons": "Why it may be changed.",

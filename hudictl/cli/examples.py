@@ -14,6 +14,7 @@ _RESTORING = "20261121030802660"
 _FILE = f"part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_{_WRITTEN}.parquet"
 
 EXAMPLES = {
+    "archive repair": ("archive repair --plan",),
     "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
     "check": ("check", "check --fail-on error -o nagios"),
     "checkpoint list": ("checkpoint list --limit 1",),

@@ -58,6 +58,7 @@ _NAMES = (
     *(
         "table",
         "timeline",
+        "archive",
         "commit",
         "checkpoint",
         "clean",

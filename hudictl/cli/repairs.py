@@ -22,6 +22,7 @@ def repair_command(change: "Change[RepairPlan, RepairResult]") -> "ChangeCommand
             said += [f"{file.change} {file.path}", *(f"  {reason}" for reason in file.reasons)]
         said += [f"Lost: {what}" for what in plan.lost] or ["Nothing is lost."]
         said += [f"Not proven: {what}" for what in plan.guessed]
+        said += [f"Also damaged: {what}" for what in plan.elsewhere]
         return [*said, lock_line(plan.lock)]
 
     return ChangeCommand(

@@ -4,7 +4,7 @@ import io
 import json
 import re
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +18,14 @@ from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.guarded_parquet import BYTES, TEXT, filtered, read_rows
 from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, Block, encode_block, read_blocks, read_torn
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, Block, encode_block, read_blocks, read_head, read_torn
 from hudictl.formats.ranges import ReadAt
 
 _LENGTH_BYTES = 8
 # Of a block's content: its version, and the number of records.
 _CONTENT_HEAD = 8
+_CONTENT_TAIL = 12
+_BLOCK_VERSION = 3
 _LOG_NAME = re.compile(r"\.commits_\.archive\.([0-9]+)(?:_.*)?\Z")
 _MANIFEST_NAME = re.compile(r"manifest_([0-9]+)\Z")
 _LSM_NAME = re.compile(r"([0-9]+)_([0-9]+)_([0-9])\.parquet\Z")
@@ -77,6 +79,11 @@ class TornLog:
 def is_archive_log(name: str) -> bool:
     """Whether a file of the archive folder is one of layout 1's log files."""
     return _LOG_NAME.match(name) is not None
+
+
+def is_archive_file(name: str) -> bool:
+    """Whether a file's name is one of those of an archive."""
+    return name == VERSION_FILE or any(kind.match(name) for kind in (_LOG_NAME, _MANIFEST_NAME, _LSM_NAME))
 
 
 def log_number(name: str) -> int:
@@ -135,6 +142,53 @@ def log_without(body: bytes, name: str, times: Collection[str]) -> bytes:
     left = [_block_without(body, block, name, times) for block in blocks]
     torn = decode_torn_log(body, name).records if end < len(body) else ()
     return b"".join(left) + (b"" if any(_goes(entry, times) for entry in torn) else body[end:])
+
+
+def log_mended(body: bytes, name: str, schemas: Collection[str] = ()) -> tuple[bytes, bool]:
+    """What can be read of a damaged archive log of layout 1, and whether this is all that it had: each block as it is
+    where it is whole, otherwise with those of its records that are. Also where only a block's frame, version or schema
+    is damaged: that its records can be read by this schema, or by that of another log, proves them."""
+    found = read_blocks(lambda offset, length: body[offset : offset + length], len(body), any_format=True)
+    mended = [_block_mended(body[block.offset : block.end], name, schemas) for block in found]
+    return b"".join(part for part, _ in mended), bool(mended) and all(whole for _, whole in mended)
+
+
+def schemas_of(body: bytes) -> list[str]:
+    """The schemas in an archive log of layout 1, as far as it can be read."""
+    found = read_blocks(lambda offset, length: body[offset : offset + length], len(body), any_format=True)
+    return [block.header[SCHEMA] for block in found if SCHEMA in block.header]
+
+
+def _block_mended(block: bytes, name: str, schemas: Collection[str]) -> tuple[bytes, bool]:
+    with suppress(Unreadable, Unsupported):
+        for entry in decode_log(block, name):
+            if entry.record:
+                decode_log_record(block[entry.record.offset :][: entry.record.length], entry.record, name)
+        return block, True
+    header, start = read_head(block)
+    for schema in (header.get(SCHEMA, ""), *schemas):
+        records, position = [], start + _CONTENT_HEAD
+        while 0 < (length := int.from_bytes(block[position : position + 4], signed=True)) <= len(block) - position - 4:
+            record = block[position + 4 : position + 4 + length]
+            if _is_whole(record, schema):
+                records.append(block[position : position + 4] + record)
+            position += 4 + length
+        if records:
+            content = struct.pack(">ii", _BLOCK_VERSION, len(records)) + b"".join(records)
+            # Behind the last one come an empty footer and the block's length: nothing else is lost.
+            told = int.from_bytes(block[start + 4 : start + _CONTENT_HEAD]), len(block) - _CONTENT_TAIL
+            return encode_block(AVRO_DATA, {SCHEMA: schema}, content), told == (len(records), position)
+    return b"", False
+
+
+def _is_whole(record: bytes, schema: str) -> bool:
+    try:
+        entry = read_datum(io.BytesIO(record), _schemas(schema)[0], len(record))
+        state = entry["actionState"]
+        return (state is None or state in State.__members__) and str(entry["commitTime"]).isdigit()
+    except Exception:
+        # The library raises any error on damaged bytes.
+        return False
 
 
 def _block_without(body: bytes, block: Block, name: str, times: Collection[str]) -> bytes:
@@ -246,6 +300,31 @@ def decode_manifest(body: bytes, what: str) -> list[str]:
         raise Unreadable(f"{what} is not a manifest: {error}", file=what) from error
 
 
+def encode_manifest(files: Mapping[str, int]) -> bytes:
+    """A manifest of some Parquet files, each with its size in bytes."""
+    entries = [{"fileName": name, "fileLen": size} for name, size in files.items()]
+    return json.dumps({"files": entries}, indent=2).encode()
+
+
+def mentioned_files(body: bytes) -> list[str]:
+    """The names of Parquet files in a manifest that may be damaged."""
+    return [found.decode() for found in re.findall(rb'"([0-9]+_[0-9]+_[0-9]\.parquet)"', body)]
+
+
+def lsm_level(name: str) -> int | None:
+    """The level of a Parquet file of layout 2: a file of a higher one replaces some of the lower ones. None: the name
+    is that of another file."""
+    match = _LSM_NAME.match(name)
+    return int(match[3]) if match else None
+
+
+def check_lsm(read_at: ReadAt, size: int, name: str) -> None:
+    """Reads all of a Parquet file of layout 2. Raises Unreadable."""
+    with _unreadable(name, "read as Parquet"):
+        for _ in read_rows(read_at, size, {**_LSM_INDEX, "metadata": BYTES, "plan": BYTES}):
+            pass
+
+
 def lsm_range(name: str) -> tuple[str, str] | None:
     """The smallest and the largest requested time in a Parquet file of layout 2, by its name; None where it does not
     tell."""
@@ -304,6 +383,10 @@ def _unreadable(name: str, verb: str, offset: int | None = None) -> Iterator[Non
     """Both libraries raise any kind of error on damaged bytes; the storage's own errors are passed on."""
     try:
         yield
+    except Unreadable as error:
+        if "file" in error.fields:
+            raise
+        raise Unreadable(f"{name} cannot be {verb}: {error.message}", file=name, **error.fields) from error
     except (HudictlError, FileNotFoundError):
         raise
     except Exception as error:

@@ -196,6 +196,15 @@ def read_torn(rest: bytes) -> tuple[Mapping[str, str], int]:
     return (header, end) if end <= len(rest) else ({}, 0)
 
 
+def read_head(body: bytes) -> tuple[Mapping[str, str], int]:
+    """The header of a block whose frame may be damaged, and where its content begins; no header if there is none."""
+    try:
+        header, end = _read_map(lambda at, size: body[at : at + size], _FRAME, len(body))
+    except (struct.error, _Damaged):
+        return {}, 0
+    return header, end + 8
+
+
 def encode_block(block_type: str, header: Mapping[str, str], content: bytes) -> bytes:
     """One block of log format version 1. Raises ValueError: a header key or type that is none, or a block of 2 GiB."""
     out = struct.pack(">ii", FORMAT_VERSION, BLOCK_TYPES.index(block_type)) + _encode_map(header)

@@ -331,8 +331,20 @@ def repair(command: str, plan: "Callable[[Session], RepairPlan]") -> "Change[Rep
         command,
         plan,
         lambda session, made: execute_repair(session, made, lambda: plan(session)),
-        nothing=lambda made: None if made.files else "nothing is damaged: nothing to do",
+        nothing=lambda made: None if made.files else _nothing_damaged(made),
     )
+
+
+def _nothing_damaged(made: "RepairPlan") -> str:
+    return "; ".join(["nothing is damaged: nothing to do", *(f"but {what}" for what in made.elsewhere)])
+
+
+def archive_repair(idle_ms: int) -> "Change[RepairPlan, RepairResult]":
+    """The damaged files of the archived timeline."""
+    from hudictl.ops.repair.archive import plan_archive
+
+    refuse_value("idle_ms", idle_ms)
+    return repair("archive repair", lambda session: plan_archive(session, idle_ms))
 
 
 def quarantine(time: str, idle_ms: int) -> "Change[RepairPlan, RepairResult]":

@@ -27,6 +27,10 @@ class Repairs:
         """The damaged files of an instant."""
         return changes.quarantine(instant, idle_ms).of(self.table)
 
+    def archive(self, idle_ms: int = IDLE_MS) -> "TableChange[RepairPlan, RepairResult]":
+        """The damaged files of the archived timeline."""
+        return changes.archive_repair(idle_ms).of(self.table)
+
     def set_properties(
         self,
         values: Mapping[str, str],

@@ -9,6 +9,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.storage.keeping import Keeping
+from hudictl.table.archive_lost import ARCHIVE_REPAIR
 from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
@@ -36,6 +37,7 @@ class Kind(Enum):
     LOCK_BREAK = "lock break"
     SET_PROPERTY = "table set-property"
     PARTITION_REPAIR = "partition repair"
+    ARCHIVE_REPAIR = ARCHIVE_REPAIR
     QUARANTINE = "timeline quarantine"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"

@@ -120,6 +120,8 @@ DOCUMENTS = (
     Document("timeline show", ROWS, TimelineRow),
     Document("timeline show", ROWS, TimelinePair, "with `--with-metadata-table`"),
     Document("timeline report", RESULT, ReportWritten),
+    Document("archive repair", RESULT, RepairPlan, PLANNED),
+    Document("archive repair", RESULT, RepairResult, DONE),
     Document("timeline quarantine", RESULT, RepairPlan, PLANNED),
     Document("timeline quarantine", RESULT, RepairResult, DONE),
     Document("commit list", ROWS, CommitRow),
@@ -224,7 +226,14 @@ CHANGING = frozenset(
         *(f"savepoint {what}" for what in ("create", "delete", "prune")),
         *("restore", "rollback", "resume", "undo", "undo drop", "copy", "failed-writes clean", "apply"),
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
-        *("metadata drop", "lock break", "table set-property", "partition repair", "timeline quarantine"),
+        *(
+            "metadata drop",
+            "lock break",
+            "table set-property",
+            "partition repair",
+            "timeline quarantine",
+            "archive repair",
+        ),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

@@ -74,6 +74,7 @@ def lists(table: HudiTable, instant: str) -> dict[str, Rows[Any]]:
         "remove",
         "repair",
         "quarantine",
+        "archive",
         "discard",
         "break",
         "verify_indexes",

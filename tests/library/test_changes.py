@@ -68,6 +68,12 @@ def doubled(copy: Copy) -> None:
     put(file, file.read_bytes() * 2)
 
 
+def torn_archive(copy: Copy) -> None:
+    """The newest file of the archive, cut."""
+    (*_, file) = sorted([*copy.meta.glob("archived/.commits_*"), *copy.meta.glob("timeline/history/*.parquet")])
+    put(file, file.read_bytes()[:-9])
+
+
 CASES = (
     Case(
         "restore",
@@ -129,6 +135,14 @@ CASES = (
         "mor_part",
         lambda copy: ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s"),
         lambda table, copy: table.repairs.set_properties({"hoodie.database.name": "lake"}),
+        saved=False,
+    ),
+    Case(
+        "archive repair",
+        "cow_cleaned",
+        lambda copy: ("archive", "repair", "--idle", "0s"),
+        lambda table, copy: table.repairs.archive(0),
+        ready=lambda copy, _tell: torn_archive(copy),
         saved=False,
     ),
     Case(

@@ -54,6 +54,7 @@ CHANGES = {
     "partition repair": "files.repair_metafiles",
     "table set-property": "repairs.set_properties",
     "timeline quarantine": "repairs.quarantine",
+    "archive repair": "repairs.archive",
     "undo": "undo",
     "undo drop": "drop_undo",
 }

@@ -14,6 +14,7 @@ from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.timeline.removed import COMPLETION, archived_before
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.state.timeline.unfinished import way_out_of_rollback
+from hudictl.table.archive_lost import lost_until
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, empty_commits
 from hudictl.table.timeline.archive import archived_writes_after
@@ -104,6 +105,7 @@ def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], en
 
 def nothing_archived_after(table: Table, target: str) -> None:
     """Raises Refused: a write newer than the target is archived. Only a restore takes that back with it."""
+    archive_is_known(table, target)
     later = archived_writes_after(table, target)
     if later:
         raise Refused(
@@ -111,6 +113,18 @@ def nothing_archived_after(table: Table, target: str) -> None:
             hint="choose a later instant; only a restore removes archived commits: "
             f"`{command_of('restore', options=[f'--to-instant={target}', '--plan'])}` shows what goes",
             instants=later,
+        )
+
+
+def archive_is_known(table: Table, target: str) -> None:
+    """Raises Refused: a repair of the archive may have lost a write or clean after the target."""
+    until = lost_until(table)
+    if until > target:
+        raise Refused(
+            f"a repair of the archive has lost instants up to {until}: what came after {target} is not all known",
+            hint=f"choose an instant after {until}; or undo the repair (`hudictl history`), and put the file back "
+            "from a backup",
+            until=until,
         )
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Incomplete
 from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
 from hudictl.storage import Folders, Storage, delete_all
+from hudictl.table.archive_lost import LOST_UNTIL
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
@@ -47,10 +48,12 @@ class FileRepair:
 class RepairPlan:
     """A repair; the names in ``shown`` are those in JSON.
 
-    ``files`` change in this order. ``lost`` says what readers lose by it, ``guessed`` what is written without proof.
+    ``files`` change in this order. ``lost`` says what readers lose by it, ``guessed`` what is written without proof,
+    ``elsewhere`` what else is damaged, and the command that ends it. ``lost_until``: instants of the archive up to this
+    requested time may be lost; the record of the repair says so from then on.
     """
 
-    shown: ClassVar = ("operation", "target", "files", "lost", "guessed", "lock")
+    shown: ClassVar = ("operation", "target", "files", "lost", "guessed", "elsewhere", "lock")
 
     kind: Kind
     target: str
@@ -58,6 +61,8 @@ class RepairPlan:
     lock: LockConfig
     lost: tuple[str, ...] = ()
     guessed: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    lost_until: str = ""
 
     @property
     def operation(self) -> str:
@@ -67,7 +72,7 @@ class RepairPlan:
     def summary(self) -> dict[str, object]:
         """The plan for the operation's record."""
         files = [{"path": file.path, "change": file.change, "reasons": file.reasons} for file in self.files]
-        return {"files": files, "lost": self.lost, "guessed": self.guessed}
+        return {"files": files, "lost": self.lost, "guessed": self.guessed, LOST_UNTIL: self.lost_until}
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     savepoint = read(table, signs.timeline, session.engine, target)
 
     commit = find_commit(table, signs.timeline, target)
+    guards.archive_is_known(table, target)
     archived = writes_after(table, target)
     for rule, active in _ways(table, signs, commit, pending, options):
         guards.archived_with_rule(table, commit, rule, archived)

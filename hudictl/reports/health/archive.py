@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator
 
+from hudictl.errors import Unreadable
+from hudictl.formats.archived_timeline import is_archive_file
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named, unreadable
+from hudictl.state.facts import Facts
 from hudictl.state.services.left_manifests import left_manifests
 from hudictl.state.timeline.unfinished import RESUME, Remedy
 from hudictl.state.timeline.unread import archived_later, back_again, passed_over
 from hudictl.state.timeline.unread import unread as find_unread
 from hudictl.table.timeline.archive import torn_logs
 
+_REPAIR = mended("hudictl archive repair", "what cannot be read goes into quarantine; the plan says what is lost")
+
 
 def torn_end(look: Look) -> Iterator[Finding]:
-    """The logs whose archiver died. Raises Unreadable: a log whose end may have held instants that are lost."""
+    """The logs whose archiver died, or that may have lost instants."""
     table = look.facts.table
-    for name in torn_logs(table):
+    try:
+        torn = torn_logs(table)
+    except Unreadable as error:
+        yield unreadable(error, _REPAIR)
+        return
+    for name in torn:
         path = f"{table.layout.archive}/{name}"
         status = table.storage.stat(path)
         if status is not None and look.silent(status.modified_ms):
@@ -22,7 +32,7 @@ def torn_end(look: Look) -> Iterator[Finding]:
                 "the end of this file is incomplete: the archiving process died while writing. Nothing is lost: its "
                 "instants are in another log, or on the timeline until the next archiving"
             )
-            yield Finding("torn-archive", WARNING, path, meaning)
+            yield Finding("torn-archive", WARNING, path, meaning, _REPAIR)
 
 
 def left(look: Look) -> Iterator[Finding]:
@@ -37,11 +47,16 @@ def left(look: Look) -> Iterator[Finding]:
 
 def unread(look: Look) -> Iterator[Finding]:
     """Files of archived commits after the timeline's first write, which readers treat as uncommitted; or which later
-    writes have treated so; and files that such commits have replaced. Raises Unreadable."""
-    facts = look.facts
-    archived = archived_later(facts)
-    if not archived:
-        return
+    writes have treated so; and files that such commits have replaced."""
+    try:
+        archived = archived_later(look.facts)
+        yield from _unread(look.facts, archived) if archived else ()
+    except Unreadable as error:
+        # An instant or a plan of the timeline is a finding of its own.
+        yield unreadable(error, _REPAIR if is_archive_file(str(error.fields.get("file"))) else ())
+
+
+def _unread(facts: Facts, archived: frozenset[str]) -> Iterator[Finding]:
     first = min(entry.time for entry in facts.timeline.completed_writes())
     prevent = "To prevent this, set hoodie.archive.beyond.savepoint=false"
     saved = any(entry.time == first for entry in facts.timeline.savepoints())

@@ -19,6 +19,7 @@ from hudictl.state.orphans.lost_end import blocks_after_last
 from hudictl.state.timeline.dropped import dropped_partitions
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.unfinished import Remedy, in_words
+from hudictl.table.archive_lost import lost_until
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
@@ -112,6 +113,11 @@ class Look:
         return dropped_partitions(self.facts.table, self.facts.timeline, self.engine, commits=self.facts.commits)
 
     @cached_property
+    def lost_until(self) -> str:
+        """What a repair of the archive has lost: nothing goes back to before it. Raises Unreadable."""
+        return lost_until(self.facts.table)
+
+    @cached_property
     def last(self) -> str:
         """The last completed write; empty if there is none."""
         return self.facts.timeline.last_write
@@ -124,7 +130,8 @@ class Look:
     def way_before(self, time: str) -> tuple[Remedy, ...]:
         """The way back to the last completed write before an instant; its plan is refused if files are missing there,
         too."""
-        earlier = [entry.time for entry in self.facts.timeline.completed_writes() if entry.time < time]
+        writes = (entry.time for entry in self.facts.timeline.completed_writes())
+        earlier = [each for each in writes if self.lost_until <= each < time]
         return mended(command_of("restore", options=[f"--to-instant={max(earlier)}"])) if earlier else ()
 
     def way_before_file(self, name: str) -> tuple[Remedy, ...]:
@@ -144,10 +151,10 @@ def mended(command: str, leaves: str = "") -> tuple[Remedy, ...]:
     return (Remedy(command, leaves),)
 
 
-def unreadable(error: HudictlError) -> Finding:
+def unreadable(error: HudictlError, remedy: tuple[Remedy, ...] = ()) -> Finding:
     """The finding for a damaged metadata file."""
     file = str(error.fields.get("file", ""))
-    remedy = (MADE_ANEW,) if file.startswith(f"{METADATA_TABLE}/") else ()
+    remedy = (MADE_ANEW,) if file.startswith(f"{METADATA_TABLE}/") else remedy
     return Finding(UNREADABLE, ERROR, file, error.message, remedy)
 
 

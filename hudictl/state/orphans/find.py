@@ -26,6 +26,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.named import read_named
 from hudictl.state.orphans.ownership import Evidence, Index, TakenBack, has_strangers, index_of, judge, strangers
 from hudictl.state.pending import find_restores
+from hudictl.table.archive_lost import lost_until
 from hudictl.table.files.choose import listed_ones
 from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import hidden_by
@@ -191,6 +192,7 @@ def _records(
         taken_back=taken_back,
         cleaned=cleaned,
         marked=marked,
+        lost_until=lost_until(table),
         index=None if marked.isdisjoint(paths) else _index(table, timeline),
     )
 

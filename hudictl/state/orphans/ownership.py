@@ -69,6 +69,7 @@ class Evidence:
     ``newest`` is the newest completed write of the timeline. ``built_on``, ``partitions`` and ``named`` are from valid
     records (see ``Named``). ``cleaned`` maps the path of a file that a completed clean has deleted to that clean.
     ``marked`` are the paths of files whose writers' markers still exist, ``asked`` those that a person is sure of.
+    ``lost_until``: a repair of the archive may have lost instants up to this time.
     """
 
     owned: frozenset[str]
@@ -82,6 +83,7 @@ class Evidence:
     marked: frozenset[str] = frozenset()
     index: Index | None = None
     asked: frozenset[str] = frozenset()
+    lost_until: str = ""
 
 
 def strangers(owned: Collection[str], place: Partition[object]) -> list[StoredFile] | None:
@@ -210,6 +212,8 @@ def _needs(file: StoredFile, writers: frozenset[str], records: Evidence) -> Iter
     """The reasons to keep the file, whatever proves that it is an orphan."""
     if file.data.instant in records.built_on:
         yield "later commits are based on its instant"
+    if file.data.instant <= records.lost_until and file.path not in records.asked:
+        yield f"a repair of the archive has lost instants up to {records.lost_until}"
     if file.path in records.named:
         yield f"{records.named[file.path]} names the file"
     others = writers if _named_by_slice(file, records) else writers - {file.data.instant}

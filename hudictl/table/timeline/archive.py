@@ -35,10 +35,11 @@ def at_one_time(read: Callable[[], Value]) -> Value:
             return read()
         except FileNotFoundError as error:
             if attempt == _ATTEMPTS - 1:
+                name = str(error.filename or error).rpartition("/")[2]
                 raise Unreadable(
-                    f"the archive names a file that does not exist: {error}",
-                    hint="put the file back from a backup",
-                    file=str(error),
+                    f"the archive names a file that does not exist: {name}",
+                    hint="put the file back from a backup; `hudictl check` names the command, if one mends it",
+                    file=name,
                 ) from error
     raise AssertionError
 

@@ -63,6 +63,49 @@ def read_logs(table: Table) -> Logs:
     return Logs((*whole, *(entry for log in torn.values() for entry in (*log.whole, *log.records))), tuple(torn))
 
 
+@dataclass(frozen=True, slots=True)
+class MendedLog:
+    """A damaged log: why it cannot be read; the ``left`` records that can, and a log of them (none: b""). ``lost`` are
+    the instants that it is known to have had, and that are nowhere else; ``whole``: it had no others."""
+
+    name: str
+    problem: str
+    left: int
+    body: bytes
+    lost: tuple[str, ...]
+    whole: bool
+
+
+def mend_logs(table: Table, timeline: Timeline) -> tuple[frozenset[str], list[MendedLog]]:
+    """The times of all instants that can be read in the logs, and the damaged ones: also those with an incomplete end
+    by which nothing is lost. Raises FileNotFoundError."""
+    bodies = {name: _body(table, name) for name in _names(table)}
+    damaged = {name: body for name, body in bodies.items() if _whole(body, name) is None}
+    schemas = {schema for body in bodies.values() for schema in fmt.schemas_of(body)} if damaged else ()
+    left = {name: fmt.log_mended(body, name, schemas) for name, body in damaged.items()}
+    own = {name: tuple(fmt.decode_log(left[name][0] if name in left else body, name)) for name, body in bodies.items()}
+    torn = {name: TornLog(own[name], (), _begun_in(body, name)) for name, body in damaged.items()}
+    lost = _lost(table, timeline, torn, _instants(own)) if torn else {}
+    return frozenset(entry.time for entry in _instants(own)), [
+        MendedLog(name, _problem(body, name), len(own[name]), left[name][0], tuple(lost.get(name, ())), left[name][1])
+        for name, body in damaged.items()
+    ]
+
+
+def _begun_in(body: bytes, name: str) -> str | None:
+    try:
+        return fmt.decode_torn_log(body, name).begun
+    except Unreadable:
+        return None
+
+
+def _problem(body: bytes, name: str) -> str:
+    try:
+        return "" if [*fmt.decode_log(body, name)] else f"{name} is empty"
+    except Unreadable as error:
+        return error.message
+
+
 def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tuple[ArchivedInstant, Body]]:
     """The files of archived instants; b"" is an empty one.
 

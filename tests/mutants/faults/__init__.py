@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tests.mutants.fault import Fault
 from tests.mutants.faults import (
     ahead,
+    archive_repair,
     around_restore,
     asked_files,
     base_formats,
@@ -80,6 +81,7 @@ from tests.mutants.faults import (
 
 LISTS: Mapping[str, Sequence[Fault]] = {
     "ahead": ahead.FAULTS,
+    "archive_repair": archive_repair.FAULTS,
     "around_restore": around_restore.FAULTS,
     "asked_files": asked_files.FAULTS,
     "base_formats": base_formats.FAULTS,
