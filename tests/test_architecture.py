@@ -33,8 +33,9 @@ FLOORS = (
 """Rooms on one floor do not import each other."""
 INSIDE: Mapping[str, tuple[set[str], ...]] = {
     "table": (
-        {"beat_rule", "config_file", "operations", "properties", "rules", "settings"},
+        {"beat_rule", "config_file", "operations", "properties", "properties_known", "rules", "settings"},
         {"table"},
+        {"salvage"},
         {"clock", "open", "probe", "timeline"},
         {"files"},
         {"logs", "writers"},

@@ -45,6 +45,8 @@ EXAMPLES = {
     ("timeline report", ""): Example(None),
     ("archive repair", "with `--plan`"): Example(None),
     ("archive repair", "when done"): Example(None),
+    ("table repair-properties", "with `--plan`"): Example(None),
+    ("table repair-properties", "when done"): Example(None),
     ("timeline quarantine", "with `--plan`"): Example(None),
     ("timeline quarantine", "when done"): Example(None),
     ("commit show", ""): Example("20261121030415374"),

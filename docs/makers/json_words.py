@@ -76,6 +76,7 @@ WORDS = {
     "PartitionStats.last_compaction_utc": "The same in UTC; null if the table's zone is not known.",
     "PartitionStats.back_to": "The commit that is the newest one then; null if not even the last one can be removed.",
     "PartitionStats.newest_slice": "The newest of these.",
+    "DropPlan.definitions_damaged": "What Hudi cannot read of the definitions of indexes, and is taken out; else null.",
     "DropPlan.metadata_table_unread": "Why the metadata table could not be compared with storage; else null.",
     "IndexDifference.index": "The index: record_index, column_stats or bloom_filters.",
     "IndexDifference.difference": "What differs, for example missing in the index, or not in the data.",

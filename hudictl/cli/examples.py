@@ -99,6 +99,10 @@ EXAMPLES = {
     "table properties": ("table properties", "table properties --all --where name~timeline"),
     "partition repair": ("partition repair --plan",),
     "table set-property": ("table set-property hoodie.database.name=lake --plan",),
+    "table repair-properties": (
+        "table repair-properties --plan",
+        "table repair-properties --set hoodie.table.name=trips --plan",
+    ),
     "table schema": ("table schema", "table schema --history"),
     "table show": ("table show", "table show -o json"),
     "timeline inspect": (f"timeline inspect {_WRITTEN}",),

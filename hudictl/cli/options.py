@@ -1,7 +1,7 @@
 """Options that commands share."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,7 +70,7 @@ class TableOptions:
         """Raises UsageError: a reference of the profile leads nowhere."""
         return resolved(self.profile, "storage_options") | self.given_storage
 
-    def open(self, single_operator: bool = False) -> "Table":
+    def open(self, single_operator: bool = False, salvage: Mapping[str, str] | None = None) -> "Table":
         from hudictl.table.beat_rule import ASSUMED
         from hudictl.table.open import open_table
 
@@ -80,6 +80,7 @@ class TableOptions:
             self.timezone,
             single_operator=single_operator,
             rule=self.rule or ASSUMED,
+            salvage=salvage,
         )
 
     def table(

@@ -35,6 +35,16 @@ def parse_json(body: bytes | str) -> Any:
     raise ValueError(f"it is nested more than {_MOST_LEVELS} times")
 
 
+def parse_first(body: bytes) -> Any:
+    """The first value of a JSON text. As for Hudi's reader, anything may follow. Raises ValueError."""
+    text = body.decode().lstrip()
+    try:
+        end = json.JSONDecoder().raw_decode(text)[1]
+    except RecursionError:
+        raise ValueError(f"it is nested more than {_MOST_LEVELS} times") from None
+    return parse_json(text[:end])
+
+
 def _parsed(body: bytes | str) -> Any:
     """With orjson, which takes a third of the time. What it refuses can still be JSON for Hudi's reader."""
     if _fast_loads is not None:

@@ -2,7 +2,8 @@
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 
 CHECKSUM = "hoodie.table.checksum"
@@ -11,6 +12,10 @@ DATABASE = "hoodie.database.name"
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"} | {c: f"\\{c}" for c in "=:#!"}
+_TEXTS = (NAME, DATABASE, "hoodie.table.create.schema")
+"""Properties whose values may have any signs."""
+_UNWRITTEN = re.compile(r"[^ -~\t]")
+"""A sign that ``Properties.store`` writes as an escape."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _PAIR = re.compile(r"((?:[^=: \t\f\\]+|\\.?)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 
@@ -26,6 +31,37 @@ def decode(body: bytes) -> dict[str, str]:
         key, value = _split(line)
         properties[_unescape(key)] = _unescape(value)
     return properties
+
+
+def legible(body: bytes, known: Collection[str]) -> dict[str, str]:
+    """What can still be read of a damaged file: whole lines with signs that Java writes.
+
+    The last line of a file that is cut is none. A line with one wrong sign in its key counts where only one of the
+    ``known`` keys is like it.
+    """
+    found = {}
+    for line in _LINE_END.split(body.decode("latin-1"))[:-1]:
+        key, separator, value = line.partition("=")
+        if not separator or line.startswith("#") or _UNWRITTEN.search(value):
+            continue
+        if _UNWRITTEN.search(key):
+            like = re.compile(_UNWRITTEN.sub(".", re.escape(key)))
+            (key, *more) = [name for name in known if like.fullmatch(name)] or [""]
+            if more or not key:
+                continue
+        with suppress(ValueError):
+            found.update(decode(f"{key}={value}".encode()))
+    return found
+
+
+def illegible(body: bytes) -> list[str]:
+    """The lines with signs that Java does not write, without those that an operator may have written into a value."""
+    found = []
+    for line in _LINE_END.split(body.decode("latin-1")):
+        key = line.partition("=")[0]
+        if not line.startswith("#") and _UNWRITTEN.search(key if key in _TEXTS else line):
+            found.append(line)
+    return found
 
 
 def decode_config(body: bytes) -> list[tuple[str, str]]:

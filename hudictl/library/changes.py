@@ -1,6 +1,6 @@
 """The kinds of changes: how each is planned and executed, and when there is nothing to do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -353,6 +353,14 @@ def quarantine(time: str, idle_ms: int) -> "Change[RepairPlan, RepairResult]":
 
     refuse_value("idle_ms", idle_ms)
     return repair("timeline quarantine", lambda session: plan_quarantine(session, time, idle_ms))
+
+
+def properties_repair(values: Mapping[str, str], idle_ms: int) -> "Change[RepairPlan, RepairResult]":
+    """A damaged or missing hoodie.properties; ``values``: those that nothing else proves."""
+    from hudictl.ops.repair.properties import plan_properties_repair
+
+    refuse_value("idle_ms", idle_ms)
+    return repair("table repair-properties", lambda session: plan_properties_repair(session, values, idle_ms))
 
 
 def metafile_repair(partitions: Sequence[str]) -> "Change[MetafilePlan, MetafilePlan]":

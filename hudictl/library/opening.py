@@ -31,6 +31,7 @@ def open(
     single_operator: bool = False,
     keep_files: bool | None = None,
     monitor: "Monitor | None" = None,
+    salvage: Mapping[str, str] | None = None,
 ) -> HudiTable:
     """Opens a Hudi table. What is given here wins over the profile.
 
@@ -52,6 +53,8 @@ def open(
         keep_files: Restores, rollbacks and deletions keep the files that they take away, for ``undo``, whatever their
             own options say. By default as the profile says.
         monitor: What is told of each step, and can end a change between two of them.
+        salvage: Opens it also where its hoodie.properties is damaged or missing, for ``repairs.properties``: by what is
+            left, and by these properties.
 
     Raises:
         UsageError: No table is given, or a setting is wrong.
@@ -79,6 +82,7 @@ def open(
         zone,
         single_operator=single_operator,
         rule=heartbeat_rule(settings),
+        salvage=salvage,
     )
     asked = EngineOptions(
         engine or (known.engine if known else "") or "spark", master, dict(spark_conf or {}), shared_filesystem

@@ -31,6 +31,13 @@ class Repairs:
         """The damaged files of the archived timeline."""
         return changes.archive_repair(idle_ms).of(self.table)
 
+    def properties(
+        self, values: Mapping[str, str] | None = None, idle_ms: int = IDLE_MS
+    ) -> "TableChange[RepairPlan, RepairResult]":
+        """A damaged or missing hoodie.properties: of a table that was opened with ``salvage``. ``values``: properties
+        that nothing else proves."""
+        return changes.properties_repair(values or {}, idle_ms).of(self.table)
+
     def set_properties(
         self,
         values: Mapping[str, str],

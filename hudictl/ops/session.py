@@ -38,6 +38,7 @@ class Kind(Enum):
     SET_PROPERTY = "table set-property"
     PARTITION_REPAIR = "partition repair"
     ARCHIVE_REPAIR = ARCHIVE_REPAIR
+    PROPERTIES_REPAIR = "table repair-properties"
     QUARANTINE = "timeline quarantine"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"

@@ -18,7 +18,7 @@ from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import read_properties, update_properties
-from hudictl.table.properties_known import known_properties
+from hudictl.table.properties_known import known_properties, require_value
 from hudictl.table.table import TYPE, Table
 from hudictl.table.timeline.active import Timeline, instant_now
 
@@ -36,13 +36,6 @@ _OTHERS = {
 """What no option allows, and why."""
 _HARMLESS = frozenset({DATABASE})
 """Hudi's properties that give neither data nor instants another meaning."""
-_VALUES = {
-    "hoodie.record.merge.mode": ("EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING", "CUSTOM"),
-    "hoodie.table.base.file.format": ("PARQUET", "ORC", "HFILE", "LANCE"),
-    "hoodie.table.timeline.timezone": ("LOCAL", "UTC"),
-    "hoodie.table.type": ("COPY_ON_WRITE", "MERGE_ON_READ"),
-}
-_FLAGS = ("true", "false")
 
 
 @dataclass(frozen=True)
@@ -106,10 +99,8 @@ def plan_properties(session: Session, options: PropertyOptions) -> PropertyPlan:
     wanted = {**options.values, **dict.fromkeys(options.unset)}
     for key, value in wanted.items():
         _refuse(key, value, {*known, *current}, key in options.dangerous)
-        default = known.get(key, ("", None))[1]
-        allowed = _VALUES.get(key, _FLAGS if default in _FLAGS else ())
-        if value is not None and allowed and value not in allowed:
-            raise UsageError(f"{key}={value}: not a value of it", hint=f"use {' or '.join(allowed)}")
+        if value is not None:
+            require_value(key, value, known)
     changed = {key: value for key, value in wanted.items() if current.get(key) != value}
     _fits(table, {key: value for key, value in (current | wanted).items() if value is not None}, signs.timeline)
     unfinished = table.storage.stat(PROPERTIES_BACKUP) is not None

@@ -122,6 +122,8 @@ DOCUMENTS = (
     Document("timeline report", RESULT, ReportWritten),
     Document("archive repair", RESULT, RepairPlan, PLANNED),
     Document("archive repair", RESULT, RepairResult, DONE),
+    Document("table repair-properties", RESULT, RepairPlan, PLANNED),
+    Document("table repair-properties", RESULT, RepairResult, DONE),
     Document("timeline quarantine", RESULT, RepairPlan, PLANNED),
     Document("timeline quarantine", RESULT, RepairResult, DONE),
     Document("commit list", ROWS, CommitRow),
@@ -226,14 +228,8 @@ CHANGING = frozenset(
         *(f"savepoint {what}" for what in ("create", "delete", "prune")),
         *("restore", "rollback", "resume", "undo", "undo drop", "copy", "failed-writes clean", "apply"),
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
-        *(
-            "metadata drop",
-            "lock break",
-            "table set-property",
-            "partition repair",
-            "timeline quarantine",
-            "archive repair",
-        ),
+        *("metadata drop", "lock break", "table set-property", "table repair-properties", "partition repair"),
+        *("timeline quarantine", "archive repair"),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

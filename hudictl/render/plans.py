@@ -112,7 +112,11 @@ def drop_lines(plan: DropPlan) -> list[str]:
     lines = [f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."] if dropped else []
     lines += _keeping_lines(keeps=plan.options.keep_files and dropped)
     if plan.whole:
-        also = f", and {', '.join(plan.defined)} from the definitions, which are kept" if plan.defined else ""
+        kept = plan.defined and not plan.definitions_damaged
+        also = f", and {', '.join(plan.defined)} from the definitions, which are kept" if kept else ""
+        if plan.definitions_damaged:
+            again = f" Create {', '.join(plan.defined)} again (CREATE INDEX)." if plan.defined else ""
+            lines.append(f"Definitions of indexes to take out: {plan.definitions_damaged}.{again}")
         if plan.files_lost:
             lost = first_few(plan.files_lost, rest=" and {:,} more")
             lines.append(f"LOST (accepted): {count_of(len(plan.files_lost), 'file')} required by readers: {lost}.")

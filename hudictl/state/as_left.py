@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import NoReturn
 
 from hudictl.errors import Refused, Unreadable
@@ -38,15 +39,35 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
     found = table.storage.stat(PROPERTIES)
     before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
     _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
-    if PROPERTIES in contents.kept:
+    begun = begun_plan(read_operation(table.storage, room.times[0]))
+    _as_written(table, room, contents, begun.written)
+    if PROPERTIES in contents.kept and PROPERTIES not in begun.written:
         changes = {*PARTITION_KEYS}
-        if begun_plan(read_operation(table.storage, room.times[0])).table_type_before is not None:
+        if begun.table_type_before is not None:
             changes.add(TYPE)
         old = _own_properties(lambda: read_kept(table, room, contents, PROPERTIES, PROPERTIES_BYTES), changes)
         new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES), changes)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
             _refuse_changed(room, changed, "has changed", PROPERTIES)
+
+
+def _as_written(table: Table, room: Room, contents: Contents, written: Mapping[str, str]) -> None:
+    """Raises Refused: a file is neither as a repair has written it, nor as it was before."""
+    for path in sorted(written.keys() & {*contents.kept, *contents.made}):
+        found = table.storage.stat(path)
+        if found is None:
+            continue
+        right = {written[path]}
+        if path in contents.kept:
+            try:
+                kept = read_kept(table, room, contents, path, contents.kept[path].size)
+            except FileNotFoundError:
+                # This undo has put it back already.
+                continue
+            right.add(sha256(kept).hexdigest())
+        if sha256(read_whole(table.storage, path, found.size)).hexdigest() not in right:
+            _refuse_changed(room, [path.rpartition("/")[2]], "has changed", "the table")
 
 
 def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -> Contents:

@@ -28,7 +28,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
         except FileNotFoundError:
             continue
         found = True
-        values = _valid(body)
+        values = intact(body)
         if values is not None:
             return values
     if not found and not _has_instants(storage):
@@ -39,8 +39,8 @@ def read_properties(storage: Storage) -> dict[str, str]:
         )
     raise Unreadable(
         f"{PROPERTIES} is {'damaged' if found else 'lost'}, and there is no intact {PROPERTIES_BACKUP}",
-        hint="put the file back from a backup; hoodie.table.checksum in it must match its database and table name "
-        "(CRC-32 of database.table)",
+        hint="`hudictl table repair-properties` writes it again; or put the file back from a backup: "
+        "hoodie.table.checksum in it must match its database and table name (CRC-32 of database.table)",
         file=PROPERTIES,
     )
 
@@ -57,7 +57,7 @@ def update_interrupted(storage: Storage, path: str, backup: str) -> str:
         return ""
     with suppress(FileNotFoundError):
         body = read_whole(storage, path, PROPERTIES_BYTES)
-        if _valid(body) is not None:
+        if intact(body) is not None:
             return ""
         with suppress(ValueError):
             if properties.taken_whole(properties.decode(body)):
@@ -74,7 +74,7 @@ def recover_properties(storage: Storage) -> None:
     if storage.stat(PROPERTIES_BACKUP) is None:
         return
     try:
-        current = _valid(read_whole(storage, PROPERTIES, PROPERTIES_BYTES))
+        current = intact(read_whole(storage, PROPERTIES, PROPERTIES_BYTES))
     except FileNotFoundError:
         current = None
     if current is None:
@@ -110,12 +110,13 @@ def update_properties(storage: Storage, changes: Mapping[str, str], removed: Col
             file=PROPERTIES_BACKUP,
         ) from error
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
-    if _valid(read_whole(storage, PROPERTIES, PROPERTIES_BYTES)) != changed:
+    if intact(read_whole(storage, PROPERTIES, PROPERTIES_BYTES)) != changed:
         raise Unreadable(f"{PROPERTIES} differs from what was written", file=PROPERTIES)
     delete_all(storage, [PROPERTIES_BACKUP])
 
 
-def _valid(body: bytes) -> dict[str, str] | None:
+def intact(body: bytes) -> dict[str, str] | None:
+    """The properties in a file that Hudi accepts; None in another one."""
     try:
         values = properties.decode(body)
     except ValueError:

@@ -3,9 +3,18 @@
 
 from collections.abc import Mapping
 
+from hudictl.errors import UsageError
+
 Known = Mapping[str, tuple[str, str | None]]
 """By name: the meaning, and the default in the words of the file; None: there is none."""
 
+_VALUES = {
+    "hoodie.record.merge.mode": ("EVENT_TIME_ORDERING", "COMMIT_TIME_ORDERING", "CUSTOM"),
+    "hoodie.table.base.file.format": ("PARQUET", "ORC", "HFILE", "LANCE"),
+    "hoodie.table.timeline.timezone": ("LOCAL", "UTC"),
+    "hoodie.table.type": ("COPY_ON_WRITE", "MERGE_ON_READ"),
+}
+_FLAGS = ("true", "false")
 _HFILE_INDEX = "org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex"
 _VERSION = "table version: which releases read and write it"
 _INITIAL = "table version with which the table was created"
@@ -73,3 +82,11 @@ def known_properties(version: int) -> Known:
     newest = "8" if version < 9 else "9"
     own = {"hoodie.table.version": (_VERSION, newest), "hoodie.table.initial.version": (_INITIAL, newest)}
     return {**_ALL, **_SINCE_8, **own, **(_SINCE_9 if newest == "9" else {})}
+
+
+def require_value(key: str, value: str, known: Known) -> None:
+    """Raises UsageError: Hudi does not take the value."""
+    default = known.get(key, ("", None))[1]
+    allowed = _VALUES.get(key, _FLAGS if default in _FLAGS else ())
+    if allowed and value not in allowed:
+        raise UsageError(f"{key}={value}: not a value of it", hint=f"use {' or '.join(allowed)}")

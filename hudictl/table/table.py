@@ -86,18 +86,24 @@ class Table:
         return tuple(entry for entry in self.properties.get(key, "").split(",") if entry)
 
 
-def table_at(storage: Storage, zone: str | None = None, rule: HeartbeatRule = ASSUMED) -> Table:
+def table_at(
+    storage: Storage,
+    zone: str | None = None,
+    rule: HeartbeatRule = ASSUMED,
+    properties: Mapping[str, str] | None = None,
+) -> Table:
     """The table of any known version at the base path of a storage, for reading.
 
     Args:
         zone: IANA name, or offset (UTC-05:00), of the zone that the table's instant times are in; the table's own UTC
             setting wins over this host's zone, but not over this argument.
         rule: the writers' heartbeat settings.
+        properties: to take instead of those in the file.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    properties = read_properties(storage)
+    properties = read_properties(storage) if properties is None else properties
     try:
         version = int(properties.get("hoodie.table.version", "0"))
         layout = layout_of(properties)

@@ -115,6 +115,7 @@ def changes(copy: Copy) -> list[Command]:
             ("partition", "repair", *_SCAN, "--yes"),
             ("archive", "repair", "--idle", "0s", *_SCAN, "--yes"),
             ("timeline", "quarantine", copy.commits[-1], "--idle", "0s", *_SCAN, "--yes"),
+            ("table", "repair-properties", "--idle", "0s", *_SCAN, "--yes"),
             ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s", *_SCAN, "--yes"),
         )
     ]

@@ -10,11 +10,12 @@ from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
 from hudictl.storage.local import LocalStorage
 from hudictl.table.kept import begun_undo, room_times
+from hudictl.table.metadata.definitions import damaged_definitions
 from hudictl.table.metadata.place import metadata_partition_names
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
-from tests.helpers import Copy, assert_listed, only_listed, session, tree
+from tests.helpers import Copy, assert_listed, only_listed, put, session, tree
 
 pytestmark = pytest.mark.crash
 
@@ -136,3 +137,27 @@ def test_an_undo_dies_anywhere(version: str, names: tuple[str, ...], tmp_path: P
         _undo(base)
         assert _whole(base) == before
         assert (begun_undo(open_table(str(base))), [*room_times(open_table(str(base)))]) == (None, [])
+
+
+@pytest.mark.short("v9")
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_drop_with_damaged_definitions_dies_anywhere(version: str, tmp_path: Path) -> None:
+    """They go before the metadata table: so none is left damaged once it is gone."""
+    made = Copy(version, "table", support.unpack(version, "mor_part", tmp_path))
+    definitions = made.meta / ".index_defs/index.json"
+    put(definitions, definitions.read_bytes()[:100])
+    before = _whole(made.path)
+    trial = copy(made.path, tmp_path / "trial")
+    with dying(None) as system:
+        _drop(trial, (), keeps=True)
+    for at in range(0, system.count, 3):
+        base = copy(made.path, tmp_path / f"crash-{at}")
+        with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+            _drop(base, (), keeps=True)
+        left = open_table(str(base))
+        assert left.metadata_partitions or damaged_definitions(left) is None
+        if at % 2:
+            _drop(base, (), keeps=True)
+            assert damaged_definitions(open_table(str(base))) is None
+        _undo(base)
+        assert _whole(base) == before

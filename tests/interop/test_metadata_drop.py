@@ -253,3 +253,27 @@ def test_a_pending_compaction_of_the_metadata_table_needs_its_indexes(
         hudi.upsert(other, batch(range(30), 5), options=BY_INDEX)
     assert drop(base) == 0
     goes_on(hudi, base, 5)
+
+
+@pytest.mark.parametrize("harm", ["cut", "missing"])
+def test_damaged_definitions_end_with_a_drop(judge: Judges, version: str, harm: str, tmp_path: Path) -> None:
+    """Every query fails at cut ones, and those with a condition at missing ones: then filters work as before, and the
+    next write defines its indexes again."""
+    if version == "v6":
+        pytest.skip("0.15.0 has no definitions")
+    hudi, base = judge(version), support.unpack(version, "mor_part", tmp_path)
+    rows, ids = hudi.both_rows(base), "id = 4"
+    found = hudi.call("filtered", path=base, conditions=[ids])
+    definitions = base / ".hoodie/.index_defs/index.json"
+    body = definitions.read_bytes()
+    delete(definitions) if harm == "missing" else put(definitions, body[:100])
+    with pytest.raises(JudgeError):
+        hudi.call("filtered", path=base, conditions=[ids])
+    assert "index-definitions-damaged" in slugs(base)
+    assert drop(base) == 0
+    assert "index-definitions-damaged" not in slugs(base)
+    assert hudi.both_rows(base) == rows
+    assert hudi.call("filtered", path=base, conditions=[ids]) == found
+    hudi.upsert(base, [(4, 9, "new", "part-0")])
+    assert json.loads(definitions.read_bytes()) == json.loads(body)
+    assert_listed(base)

@@ -74,6 +74,13 @@ def torn_archive(copy: Copy) -> None:
     put(file, file.read_bytes()[:-9])
 
 
+def without_fields(copy: Copy) -> None:
+    """hoodie.properties without the fields of the partitions."""
+    file = copy.meta / "hoodie.properties"
+    kept = [line for line in file.read_bytes().splitlines(keepends=True) if b"partition.fields" not in line]
+    put(file, b"".join(kept))
+
+
 CASES = (
     Case(
         "restore",
@@ -143,6 +150,14 @@ CASES = (
         lambda copy: ("archive", "repair", "--idle", "0s"),
         lambda table, copy: table.repairs.archive(0),
         ready=lambda copy, _tell: torn_archive(copy),
+        saved=False,
+    ),
+    Case(
+        "table repair-properties",
+        "mor_part",
+        lambda copy: ("table", "repair-properties", "--idle", "0s"),
+        lambda table, copy: table.repairs.properties(idle_ms=0),
+        ready=lambda copy, _tell: without_fields(copy),
         saved=False,
     ),
     Case(

@@ -52,6 +52,7 @@ CHANGES = {
     "savepoint delete": "delete_savepoint",
     "savepoint prune": "prune_savepoints",
     "partition repair": "files.repair_metafiles",
+    "table repair-properties": "repairs.properties",
     "table set-property": "repairs.set_properties",
     "timeline quarantine": "repairs.quarantine",
     "archive repair": "repairs.archive",

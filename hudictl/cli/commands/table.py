@@ -133,6 +133,31 @@ def set_property(
     run_change(_property_change(PropertyOptions(values, removed, dangerous, idle_ms)), common, change, engine_options)
 
 
+@table.command("repair-properties")
+@click.option("--set", "pairs", multiple=True, metavar="K=V", help="A property that nothing else proves. Repeatable.")
+@idle_option
+@table_options
+@engine_options
+@change_options
+def repair_properties(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, pairs: tuple[str, ...], idle_ms: int
+) -> None:
+    """Write hoodie.properties again if it is missing, cut or damaged, or not that of the data. Stop all writers first.
+
+    An intact backup of Hudi's is put back. Without one, the lines that can still be read count, and what timeline,
+    files, rows and metadata table prove. What has only one proof is named in the plan. Where nothing says a property
+    that the table needs, the command is refused: give it by --set. `hudictl undo` takes the repair back.
+
+    In hudi-cli: `repair overwrite-hoodie-props`, `table recover-configs`.
+    """
+    from hudictl.cli.repairs import repair_command
+    from hudictl.library import changes
+
+    values = pairs_of(pairs, "--set")
+    core = common.open(change.single_operator, salvage=values)
+    run_change(repair_command(changes.properties_repair(values, idle_ms)), common, change, engine_options, core=core)
+
+
 def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan, PropertyPlan]":
     from hudictl.library import changes
     from hudictl.render.locks import lock_line

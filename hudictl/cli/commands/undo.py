@@ -37,7 +37,9 @@ def undo(
     they also have their modification times. This is possible until the table is changed again (exit code 13), also if
     the operation has not ended. The same command again finishes an undo that was interrupted.
     """
-    run_change(undo_change(instant, idle_ms), common, change, engine_options)
+    # The undo of a repair brings damaged properties back, and may be interrupted after that.
+    core = common.open(change.single_operator, salvage={})
+    run_change(undo_change(instant, idle_ms), common, change, engine_options, core=core)
 
 
 @undo.command("list")

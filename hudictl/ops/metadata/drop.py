@@ -27,7 +27,7 @@ from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes, drop_metadata_table, keeping_none, look
-from hudictl.table.metadata.definitions import is_defined
+from hudictl.table.metadata.definitions import damaged_definitions, is_defined, reset_damaged
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import (
     NOT_ASKED,
@@ -71,13 +71,15 @@ class DropPlan:
     ``partition_metafiles_made`` are created before a whole metadata table is dropped, which alone knows these
     partitions. ``files_lost``: required by readers, but missing: the operator has accepted that. ``unfinished``:
     earlier drops that died, and have left files. ``indexings_pending``: pending indexings
-    that have begun to build partitions of the plan, and no others.
+    that have begun to build partitions of the plan, and no others. ``definitions_damaged``: what Hudi cannot read of
+    the definitions of indexes, which goes with a whole metadata table.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "whole", "partitions"),
         *("partitions_absent", "partitions_kept", "files_to_delete", "bytes_to_delete"),
-        *("partition_metafiles_made", "files_lost", "metadata_table_unread", "indexings_pending", "unfinished", "lock"),
+        *("partition_metafiles_made", "files_lost", "metadata_table_unread", "indexings_pending"),
+        *("definitions_damaged", "unfinished", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.METADATA_DROP.value
@@ -95,6 +97,7 @@ class DropPlan:
     files_lost: tuple[str, ...]
     metadata_table_unread: str | None
     indexings_pending: tuple[str, ...]
+    definitions_damaged: str | None
     unfinished: tuple[str, ...]
     lock: LockConfig
 
@@ -151,7 +154,8 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
     signs = read_signs(table)
     _check_signs(session, table, signs)
 
-    whole = not options.partitions and metadata_table_in_use(table)
+    damaged = None if options.partitions else damaged_definitions(table)
+    whole = not options.partitions and (metadata_table_in_use(table) or damaged is not None)
     named = with_dependents(there.intersection(options.partitions), there)
     dropped = dict.fromkeys(sorted(there), "") if whole else named
     facts = _facts(session, table, signs, options, dropped) if dropped or whole else None
@@ -179,6 +183,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
         files_lost=lost,
         metadata_table_unread=facts.known.unread if facts is not None and whole else None,
         indexings_pending=tuple(_indexings(table, signs, dropped)),
+        definitions_damaged=damaged,
         unfinished=left_by(table, Kind.METADATA_DROP),
         lock=session.lock,
     )
@@ -300,6 +305,7 @@ def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
     if plan.whole:
         for partition in plan.partition_metafiles_made:
             create_metafile(table, partition, time)
+        reset_damaged(table)
         drop_metadata_table(table, time)
     elif plan.partitions:
         drop_indexes(table, plan.names, time)

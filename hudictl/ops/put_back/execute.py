@@ -111,7 +111,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     enter("put files back")
     hidden = [path for path in contents.kept if not _is_shown(session, path)]
     parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
-    if (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):
+    # The undo of a repair may have brought damaged properties back already.
+    if parts and (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):
         # What it keeps of the properties is what they were before the operation, or are now.
         kept = keeping(table, room)
         _make_metafiles(session, kept, room)

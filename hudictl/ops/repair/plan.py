@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import ClassVar
 
 from hudictl.errors import Conflict, Incomplete
@@ -70,9 +71,11 @@ class RepairPlan:
 
     @property
     def summary(self) -> dict[str, object]:
-        """The plan for the operation's record."""
+        """The plan for the operation's record. An undo compares what was written with what is there then."""
         files = [{"path": file.path, "change": file.change, "reasons": file.reasons} for file in self.files]
-        return {"files": files, "lost": self.lost, "guessed": self.guessed, LOST_UNTIL: self.lost_until}
+        written = {file.path: sha256(file.body).hexdigest() for file in self.files if file.body is not None}
+        said = {"lost": self.lost, "guessed": self.guessed, LOST_UNTIL: self.lost_until}
+        return {"files": files, **said, "written": written}
 
 
 @dataclass(frozen=True)

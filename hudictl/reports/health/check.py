@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import FindingSelection
-from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, unreadable
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, mended, unreadable
 from hudictl.state.facts import Signs, read_facts, read_signs, signs_without_operations
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
@@ -14,6 +14,7 @@ from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.writable import writable_kind
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.metadata.listing import read_known
+from hudictl.table.salvage import REPAIRED
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 
@@ -90,7 +91,9 @@ def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
         # That an undo has begun is a finding of its own.
         writable_kind(table, NOTHING_SAID)
     except Unsupported as error:
-        return [_without_commands(finding, error.message) for finding in findings]
+        # A wrong version may be what is refused: this command opens the table by what is right.
+        by_itself = mended(REPAIRED)
+        return [entry if entry.remedy == by_itself else _without_commands(entry, error.message) for entry in findings]
     return findings
 
 

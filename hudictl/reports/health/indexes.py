@@ -9,7 +9,7 @@ from hudictl.formats.index_records import RECORD_INDEX
 from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, Skipped, named
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, Look, Skipped, named
 from hudictl.state.metadata.indexes import built_by_indexing, completions, partition_instants
 from hudictl.state.metadata.undo import OF_FILES
 from hudictl.table.metadata.definitions import check_definitions
@@ -41,11 +41,11 @@ def definitions(look: Look) -> Iterator[Finding]:
         check_definitions(look.facts.table)
     except Unreadable as error:
         meaning = (
-            f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all queries with a WHERE condition; put "
-            "the file back from a backup. If it is empty, Hudi's next write makes it again, without the indexes of "
-            "CREATE INDEX"
+            f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all queries with a WHERE condition. A "
+            "backup of the file can be put back. Without one, what cannot be read of it goes with the metadata table: "
+            "the next writer builds its indexes again, without those of CREATE INDEX"
         )
-        yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
+        yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning, (MADE_ANEW,))
 
 
 def holding_removed(look: Look) -> Iterator[Finding]:

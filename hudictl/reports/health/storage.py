@@ -16,6 +16,7 @@ from hudictl.storage import entries_of, read_whole
 from hudictl.table.metadata.aside import DROPPED
 from hudictl.table.metadata.place import open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
+from hudictl.table.salvage import REPAIRED, wrong_lines
 from hudictl.table.table import Table
 
 _TEMPORARY = re.compile(rf".\.?{UUID_PATTERN}$")
@@ -32,8 +33,8 @@ def table_properties(look: Look) -> Iterator[Finding]:
     wrong = wrong_type(look.facts.table, look.facts.timeline)
     if wrong:
         yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. Before a writer starts", mended(TYPE_AGAIN))
-    for wrong in _unlike_the_data(look):
-        yield Finding("properties-wrong", ERROR, PROPERTIES, f"{wrong}. Put the file back from a backup")
+    if wrongs := (*wrong_lines(storage), *_unlike_the_data(look)):
+        yield Finding("properties-wrong", ERROR, PROPERTIES, "; ".join(wrongs), mended(REPAIRED))
     for path, backup_path in properties_in_use(look.facts.table):
         backup = storage.stat(backup_path)
         harm = update_interrupted(storage, path, backup_path)
@@ -65,7 +66,7 @@ def metadata_table(look: Look) -> Iterator[Finding]:
         yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, lost, (MADE_ANEW,))
     if listed and there:
         found = open_metadata_table(table)
-        if found is not None and found.version != table.version:
+        if found is not None and found.version != table.version and not wrong_lines(table.storage):
             meaning = f"it has table version {found.version}, but the table has {table.version}: "
             # As `upgrade_table` of 1.2.0 leaves it.
             upgraded = (found.version, table.version) == (8, 9)

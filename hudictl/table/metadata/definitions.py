@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from hudictl.errors import Unreadable
-from hudictl.formats.json_values import parse_json
+from hudictl.formats.json_values import parse_first
 from hudictl.formats.layouts import META
 from hudictl.formats.limits import RECORD_BYTES
 from hudictl.storage import read_whole
@@ -44,6 +45,29 @@ def drop_definitions(table: Table, partitions: Collection[str]) -> None:
         table.storage.replace(path, json.dumps(whole | {_DEFINITIONS: kept}, indent=2).encode())
 
 
+def damaged_definitions(table: Table) -> str | None:
+    """What is wrong with the definitions; None if Hudi can read them."""
+    try:
+        check_definitions(table)
+    except Unreadable as error:
+        return error.message
+    return None
+
+
+def reset_damaged(table: Table) -> None:
+    """Takes out what Hudi cannot read of the definitions, before the whole metadata table is dropped: no index is left
+    that needs it, and the next writer defines its own again (1.0.2, 1.2.0). Idempotent."""
+    path = table.properties.get(_PATH, "")
+    if damaged_definitions(table) is None or not _is_own(path):
+        return
+    whole: dict[str, Any] = {_DEFINITIONS: {}}
+    with suppress(Unreadable):
+        found = _read(table)
+        whole = found[1] if found is not None else whole
+    kept = {name: value for name, value in whole[_DEFINITIONS].items() if _version(value) in _VERSIONS}
+    table.storage.replace(path, json.dumps(whole | {_DEFINITIONS: kept}, indent=2).encode())
+
+
 def check_definitions(table: Table) -> None:
     """Whether Hudi finds the definitions of the table's indexes, and can read them. Raises Unreadable."""
     found = _read(table)
@@ -54,18 +78,26 @@ def check_definitions(table: Table) -> None:
         return
     path, whole = found
     for name, definition in whole[_DEFINITIONS].items():
-        version = definition.get("version", "V1") if isinstance(definition, dict) else None
-        if version not in _VERSIONS:
-            raise Unreadable(f"{path} defines {name!r} with the unknown version {version!r}", file=path)
+        if _version(definition) not in _VERSIONS:
+            unknown = f"with the unknown version {_version(definition)!r}"
+            raise Unreadable(f"{path} defines {name!r} {unknown}", file=path)
+
+
+def _version(definition: Any) -> Any:
+    return definition.get("version", "V1") if isinstance(definition, dict) else None
+
+
+def _is_own(path: str) -> bool:
+    return path.startswith(f"{META}/") and ".." not in path.split("/")
 
 
 def _read(table: Table) -> tuple[str, dict[str, Any]] | None:
     """The path of the definitions and all that is there; None where there are none."""
     path = table.properties.get(_PATH, "")
-    if not path.startswith(f"{META}/") or ".." in path.split("/"):
+    if not _is_own(path):
         return None
     try:
-        found = parse_json(read_whole(table.storage, path, RECORD_BYTES))
+        found = parse_first(read_whole(table.storage, path, RECORD_BYTES))
         if not isinstance(found[_DEFINITIONS], dict):
             raise TypeError("not a JSON object")
     except FileNotFoundError:

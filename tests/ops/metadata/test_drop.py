@@ -10,6 +10,7 @@ from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.ops.clean_up.service import plan_service_removal
 from hudictl.ops.metadata.drop import DropOptions, DropPlan, DropResult, drop_metadata, plan_metadata_drop
+from hudictl.render.plans import drop_lines
 from hudictl.reports.history import history_rows
 from hudictl.reports.metadata_stats import partition_stats
 from hudictl.storage.local import LocalStorage
@@ -331,3 +332,28 @@ def test_its_fingerprint_has_what_is_asked_for_and_what_is_there(unpack: Unpack,
     assert made != planned(copy, "record_index").fingerprint
     rows = {row.partition: row.state for row in partition_stats(copy.table) or ()}
     assert rows["bloom_filters"] == "not listed"
+
+
+@pytest.mark.parametrize(("version", "table", "again"), [("v8", "later", True), ("v9", "mor_part", False)])
+def test_damaged_definitions_go_with_the_metadata_table_and_without_one(
+    version: str, table: str, again: bool, unpack: Unpack
+) -> None:
+    copy = unpack(version, table)
+    path = copy.meta / ".index_defs/index.json"
+    sound = path.read_bytes()
+    put(path, sound[:-40])
+    plan = planned(copy)
+    assert "no valid index definitions" in str(plan.definitions_damaged)
+    said = drop_lines(plan)
+    assert again == any("Create expr_index_idx_day, secondary_index_idx_val again" in line for line in said)
+    assert not any("which are kept" in line for line in said)
+    dropped(copy)
+    assert json.loads(path.read_bytes()) == {"indexDefinitions": {}}
+    assert planned(copy).nothing_to_do
+    # Hudi fails at them also without a metadata table.
+    put(path, sound[:-40])
+    assert planned(copy).whole
+    dropped(copy)
+    assert json.loads(path.read_bytes()) == {"indexDefinitions": {}}
+    put(path, sound)
+    assert planned(copy).nothing_to_do

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.table.metadata.definitions import check_definitions, drop_definitions
+from hudictl.table.metadata.definitions import check_definitions, damaged_definitions, drop_definitions, reset_damaged
 from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import drop, put, tree
@@ -82,3 +82,34 @@ def test_definitions_that_are_gone_are_an_error_while_there_are_indexes(base: Pa
     properties = base / ".hoodie/hoodie.properties"
     put(properties, re.sub(r"(?m)^hoodie\.table\.metadata\.partitions=.*$", "", properties.read_text()))
     check_definitions(open_table(str(base)))
+
+
+@VERSIONS
+def test_a_text_after_the_definitions_is_not_read_as_in_hudi(base: Path) -> None:
+    path = base / ".hoodie/.index_defs/index.json"
+    for after in (path.read_bytes(), b" \xff"[:1] + b"{"):
+        put(path, path.read_bytes() + after)
+        check_definitions(open_table(str(base)))
+
+
+@VERSIONS
+def test_only_what_cannot_be_read_is_taken_out(base: Path) -> None:
+    path = base / ".hoodie/.index_defs/index.json"
+    sound = json.loads(path.read_text())
+    seen = tree(base)
+    reset_damaged(open_table(str(base)))
+    assert tree(base) == seen
+    later = json.loads(path.read_text())
+    later["indexDefinitions"]["secondary_index_idx_val"]["version"] = "V3"
+    put(path, json.dumps(later))
+    reset_damaged(open_table(str(base)))
+    del sound["indexDefinitions"]["secondary_index_idx_val"]
+    assert json.loads(path.read_text()) == sound
+    for body in (b"", b"{", b"[]"):
+        put(path, body)
+        assert damaged_definitions(open_table(str(base)))
+        reset_damaged(open_table(str(base)))
+        assert json.loads(path.read_text()) == {"indexDefinitions": {}}
+    drop(path)
+    reset_damaged(open_table(str(base)))
+    assert damaged_definitions(open_table(str(base))) is None
