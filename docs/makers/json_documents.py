@@ -36,6 +36,8 @@ _DATA_FILE = "384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_2-1607-3438_202611210304109
 _PAST = ".hoodie/timeline/20261121030623731*"
 _FILE = "part-0/384bfc70-33f5-4dfa-9fc7-f4f791e27901-0_3-1707-3672_20261121030415374.parquet"
 
+_GROUP = "20261121030402687 --group part-0/75aec7d2-c5ef-44c4-aa95-9903e5d37ce6-0"
+
 EXAMPLES = {
     ("table show", ""): Example(table=UNFINISHED),
     ("table schema", "with `--history`"): Example(None),
@@ -54,8 +56,18 @@ EXAMPLES = {
     ("checkpoint list", ""): Example(None),
     ("clean list", ""): Example(None),
     ("clean show", ""): Example(None),
+    ("clean discard", ""): Example(None),
     ("compaction list", ""): Example(table=COMPACTED),
     ("compaction show", ""): Example("20261121030402687", table=COMPACTED),
+    ("compaction validate", ""): Example("20261121030402687", table=COMPACTED, breaks="part-0/*.parquet"),
+    ("compaction unschedule", PLANNED): Example(None),
+    ("compaction unschedule", DONE): Example(None),
+    ("compaction unschedule", f"with `--group`, {PLANNED}"): Example(f"{_GROUP} --plan", table=COMPACTED),
+    ("compaction unschedule", f"with `--group`, {DONE}"): Example(f"{_GROUP} --yes", table=COMPACTED),
+    ("compaction rebuild-plan", PLANNED): Example(None),
+    ("compaction rebuild-plan", DONE): Example(None),
+    ("clustering prune", PLANNED): Example(None),
+    ("clustering prune", DONE): Example(None),
     ("clustering list", ""): Example(None),
     ("clustering show", ""): Example(None),
     ("indexing list", ""): Example(None),

@@ -1,7 +1,7 @@
-"""The plans of pending table services, as far as hudictl needs them: their files (Hudi 0.15.0 to 1.2.0); and a
-compaction plan of Hudi 0.15.0, to put in the place of one that is lost."""
+"""The plans of pending table services, as far as hudictl needs them: their files (Hudi 0.15.0 to 1.2.0); the same
+plans with less in them; and a compaction plan of Hudi 0.15.0, to put in the place of one that is lost."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,18 @@ def _groups(value: dict[str, Any]) -> frozenset[tuple[str, str]]:
 def decode_compaction_files(body: bytes, what: str) -> frozenset[tuple[str, str]]:
     """The files (partition path, name) that a compaction plan reads. Raises Unreadable."""
     return avro.decode(body, "HoodieCompactionPlan", what, lambda value: _files(value.get("operations") or ()))
+
+
+def without_operations(body: bytes, what: str, groups: Collection[tuple[str, str]]) -> bytes:
+    """A compaction plan without the operations of some file groups, in the schema that it has; b"" if none is left.
+    Raises Unreadable."""
+
+    def build(value: dict[str, Any]) -> dict[str, Any]:
+        kept = [one for one in value["operations"] or () if (one["partitionPath"] or "", one["fileId"]) not in groups]
+        return {**value, "operations": kept}
+
+    left = avro.decode(body, "HoodieCompactionPlan", what, build)
+    return avro.encode_like(body, left) if left["operations"] else b""
 
 
 def _files(slices: Iterable[dict[str, Any]]) -> frozenset[tuple[str, str]]:
@@ -64,6 +76,40 @@ def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
     groups = frozenset((entry["partitionPath"] or "", entry["fileId"]) for entry in slices)
     bases = {base_path_in(entry.get("dataFilePath") or "", entry["partitionPath"] or "") for entry in slices}
     return RequestedReplace(value.get("operationType") or "", groups, _files(slices), frozenset(filter(None, bases)))
+
+
+@dataclass(frozen=True, slots=True)
+class InputGroup:
+    """What a clustering reads and replaces at once: file groups and files, as in ``RequestedReplace``."""
+
+    groups: frozenset[tuple[str, str]]
+    files: frozenset[tuple[str, str]]
+
+
+def decode_input_groups(body: bytes, what: str) -> tuple[InputGroup, ...]:
+    """The input groups of a clustering's request, in their order. Raises Unreadable."""
+
+    def build(value: dict[str, Any]) -> tuple[InputGroup, ...]:
+        slices = [group["slices"] or () for group in value["clusteringPlan"]["inputGroups"]]
+        return tuple(
+            InputGroup(frozenset((one["partitionPath"] or "", one["fileId"]) for one in some), _files(some))
+            for some in slices
+        )
+
+    return avro.decode(body, "HoodieRequestedReplaceMetadata", what, build)
+
+
+def without_input_groups(body: bytes, what: str, numbers: Collection[int]) -> bytes:
+    """A clustering's request without some input groups, in the schema that it has; b"" if none is left. Raises
+    Unreadable."""
+
+    def build(value: dict[str, Any]) -> dict[str, Any]:
+        plan = value["clusteringPlan"]
+        kept = [group for number, group in enumerate(plan["inputGroups"]) if number not in numbers]
+        return {**value, "clusteringPlan": {**plan, "inputGroups": kept}}
+
+    left = avro.decode(body, "HoodieRequestedReplaceMetadata", what, build)
+    return avro.encode_like(body, left) if left["clusteringPlan"]["inputGroups"] else b""
 
 
 def decode_index_plan(body: bytes, what: str) -> dict[str, str]:

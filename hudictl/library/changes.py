@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hudictl.errors import UsageError
+from hudictl.errors import NotFound, Refused, UsageError
 from hudictl.library.change import Change
 from hudictl.library.options import refuse_value, refuse_wrong
+from hudictl.phrases import command_of
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
@@ -124,6 +125,25 @@ def rollback(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, R
         nothing=lambda plan: f"{target} is requested and not begun: nothing to do" if plan.nothing_to_do else None,
         ended=ended,
     )
+
+
+def pending_compaction(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
+    """The same for a pending compaction or log compaction alone; with ``keep_plan``: its lost plan is made again."""
+    from hudictl.formats.instants import COMPACTION, LOGCOMPACTION
+
+    change = rollback(target, options)
+
+    def plan(session: "Session") -> "RollbackPlan":
+        made = change.plan(session)
+        instant = made.removal.instant
+        if made.completed or (instant is not None and instant.action not in (COMPACTION, LOGCOMPACTION)):
+            raise NotFound(f"{target} is no pending compaction", hint="`hudictl compaction list` lists them")
+        if options.keep_plan and not (made.planned_again or made.resumes or made.nothing_to_do):
+            hint = f"`{command_of('rollback', target, options=['--keep-plan'])}` ends its run, and keeps the plan"
+            raise Refused(f"the plan of {target} is not lost", hint=hint, instant=target)
+        return made
+
+    return replace(change, plan=plan)
 
 
 def service_removal(target: str, options: "ServiceOptions") -> "Change[ServiceRemoval, ServiceRemoval]":
@@ -361,6 +381,22 @@ def properties_repair(values: Mapping[str, str], idle_ms: int) -> "Change[Repair
 
     refuse_value("idle_ms", idle_ms)
     return repair("table repair-properties", lambda session: plan_properties_repair(session, values, idle_ms))
+
+
+def unscheduling(time: str, groups: Sequence[str], idle_ms: int) -> "Change[RepairPlan, RepairResult]":
+    """Operations out of the plan of a compaction."""
+    from hudictl.ops.repair.services import plan_unscheduling
+
+    refuse_value("idle_ms", idle_ms)
+    return repair("compaction unschedule", lambda session: plan_unscheduling(session, time, groups, idle_ms))
+
+
+def pruning(time: str, files: Sequence[str], idle_ms: int) -> "Change[RepairPlan, RepairResult]":
+    """Input groups out of the plan of a clustering."""
+    from hudictl.ops.repair.services import plan_pruning
+
+    refuse_value("idle_ms", idle_ms)
+    return repair("clustering prune", lambda session: plan_pruning(session, time, files, idle_ms))
 
 
 def metafile_repair(partitions: Sequence[str]) -> "Change[MetafilePlan, MetafilePlan]":

@@ -38,6 +38,19 @@ class Repairs:
         that nothing else proves."""
         return changes.properties_repair(values or {}, idle_ms).of(self.table)
 
+    def unschedule(
+        self, compaction: str, groups: Sequence[str], idle_ms: int = IDLE_MS
+    ) -> "TableChange[RepairPlan, RepairResult]":
+        """Operations out of a requested compaction, by PARTITION/FILE_ID. The whole of it: ``HudiTable.rollback``."""
+        return changes.unscheduling(compaction, several(groups), idle_ms).of(self.table)
+
+    def prune(
+        self, clustering: str, files: Sequence[str] = (), idle_ms: int = IDLE_MS
+    ) -> "TableChange[RepairPlan, RepairResult]":
+        """Input groups out of a requested clustering: those that cannot be run, or must not be; or those with some
+        files."""
+        return changes.pruning(clustering, several(files), idle_ms).of(self.table)
+
     def set_properties(
         self,
         values: Mapping[str, str],

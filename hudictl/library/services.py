@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hudictl.reports.service_files import ServiceFile
     from hudictl.reports.services import CleanRow, ClusteringRow, CompactionRow, IndexingRow, RestoreRow, RollbackRow
     from hudictl.reports.timeline import TimelineFilter
+    from hudictl.state.services.plan_problems import PlanProblem
     from hudictl.table.table import Table
 
 Row = TypeVar("Row")
@@ -93,13 +94,29 @@ class TableServices:
 
         return Rows(ServiceFile, look, notes)
 
-    def remove(self, instant: str, idle_ms: int = IDLE_MS) -> "TableChange[ServiceRemoval, ServiceRemoval]":
+    def validate_compaction(self, instant: str) -> "Rows[PlanProblem]":
+        """What is wrong with the plan of a pending compaction or log compaction; no rows if nothing is.
+
+        Raises Refused: there is no such pending instant; Unreadable: its plan is lost.
+        """
+        from hudictl.reports.plan_problems import compaction_problems
+        from hudictl.state.services.plan_problems import PlanProblem
+
+        return Rows(PlanProblem, lambda: compaction_problems(self.table.core, self.table.engine, instant))
+
+    def remove(
+        self, instant: str, idle_ms: int = IDLE_MS, *, discard: bool = False
+    ) -> "TableChange[ServiceRemoval, ServiceRemoval]":
         """The removal of a pending clean whose plan is unreadable or would delete required files, or of an indexing
-        that has not started in the metadata table. Pending compactions and clusterings: ``HudiTable.rollback``."""
+        that has not started in the metadata table. Pending compactions and clusterings: ``HudiTable.rollback``.
+
+        Args:
+            discard: also a clean that Hudi could finish.
+        """
         from hudictl.library import changes
         from hudictl.ops.clean_up.service import ServiceOptions
 
-        return changes.service_removal(instant, ServiceOptions(idle_ms)).of(self.table)
+        return changes.service_removal(instant, ServiceOptions(idle_ms, discard)).of(self.table)
 
     def discard_rollbacks(self, idle_ms: int = IDLE_MS) -> "TableChange[Discard, Discard]":
         """The removal of pending rollbacks of completed commits, which stay: else the next writer rolls them back."""

@@ -40,6 +40,8 @@ class Kind(Enum):
     ARCHIVE_REPAIR = ARCHIVE_REPAIR
     PROPERTIES_REPAIR = "table repair-properties"
     QUARANTINE = "timeline quarantine"
+    UNSCHEDULE = "compaction unschedule"
+    PRUNE = "clustering prune"
     UNDO = UNDO_OPERATION
     UNDO_DROP = "undo drop"
     COPY = "copy"

@@ -49,6 +49,7 @@ _BY_IMPORTANCE = {
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
     "PhaseRow": "time action state duration_ms | to_inflight_ms to_completed_ms metadata_ms completed_utc timeline",
     "ProfileRow": "profile uri | engine lock_provider references file",
+    "PlanProblem": "partition file problem | file_group also_in",
     "PropertyRow": "name value | changed meaning default set",
     "PruneRow": "instant kept reasons | tag own_bytes",
     "RecordRow": "index fate record_key record | instant block_type",

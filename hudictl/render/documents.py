@@ -70,6 +70,7 @@ from hudictl.reports.timeline_report import ReportWritten
 from hudictl.reports.undo_list import UndoRow
 from hudictl.state.orphans.find import OrphanRow
 from hudictl.state.services.due import Due
+from hudictl.state.services.plan_problems import PlanProblem
 from hudictl.state.writers.failed_writes import PendingWrite
 from hudictl.state.writers.heartbeats import HeartbeatRow
 from hudictl.state.writers.markers import MarkerFolderRow
@@ -132,10 +133,20 @@ DOCUMENTS = (
     Document("checkpoint list", ROWS, CheckpointRow),
     Document("clean list", ROWS, CleanRow),
     Document("clean show", ROWS, ServiceFile),
+    Document("clean discard", RESULT, ServiceRemoval),
     Document("compaction list", ROWS, CompactionRow),
     Document("compaction show", ROWS, ServiceFile),
+    Document("compaction validate", ROWS, PlanProblem),
+    Document("compaction unschedule", RESULT, RollbackPlan, PLANNED),
+    Document("compaction unschedule", RESULT, RollbackResult, DONE),
+    Document("compaction unschedule", RESULT, RepairPlan, f"with `--group`, {PLANNED}"),
+    Document("compaction unschedule", RESULT, RepairResult, f"with `--group`, {DONE}"),
+    Document("compaction rebuild-plan", RESULT, RollbackPlan, PLANNED),
+    Document("compaction rebuild-plan", RESULT, RollbackResult, DONE),
     Document("clustering list", ROWS, ClusteringRow),
     Document("clustering show", ROWS, ServiceFile),
+    Document("clustering prune", RESULT, RepairPlan, PLANNED),
+    Document("clustering prune", RESULT, RepairResult, DONE),
     Document("indexing list", ROWS, IndexingRow),
     Document("indexing show", ROWS, ServiceFile),
     Document("rollback list", ROWS, RollbackRow),
@@ -230,6 +241,7 @@ CHANGING = frozenset(
         *(f"{what} delete" for what in ("heartbeat", "marker", "orphans")),
         *("metadata drop", "lock break", "table set-property", "table repair-properties", "partition repair"),
         *("timeline quarantine", "archive repair"),
+        *("clean discard", "compaction unschedule", "compaction rebuild-plan", "clustering prune"),
     }
 )
 """The commands that change something: their documents have an ``outcome``, and their ``result`` can be null."""

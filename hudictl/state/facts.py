@@ -125,6 +125,7 @@ def read_facts(
     savepointed: Collection[str] = (),
     known: Known = NOT_ASKED,
     damaged_ok: bool = False,
+    damaged: Collection[str] = (),
     choose: Callable[[Commits], Collection[str] | None] = lambda _: None,
 ) -> Facts:
     """Reads commit metadata, then lists the partitions. A caller that needs the engine anyway starts it before.
@@ -135,13 +136,14 @@ def read_facts(
         savepointed: partition paths that a savepoint names.
         known: what the metadata table lists. Partitions that only it knows are listed, too.
         damaged_ok: unreadable commit metadata is no error, and names nothing.
+        damaged: the same for that of some instants.
         choose: the only partitions to list, from the commits' metadata; None for all.
 
     Raises:
         Unreadable, Conflict, StorageFailed, EngineFailed.
     """
     timeline = signs.timeline
-    commits = LazyCommits(table, timeline, damaged_ok)
+    commits = LazyCommits(table, timeline, damaged_ok, damaged)
     kept = {entry.time for entry in timeline.completed_writes()}.difference(without, removed)
     written = gather_written(table, timeline, engine, kept)
     if written.unreadable and not damaged_ok:

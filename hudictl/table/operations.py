@@ -104,6 +104,17 @@ class Operation:
         return self.attempts[-1]
 
 
+def last_operation_on(storage: Storage, operation: str, target: str) -> str | None:
+    """The time of the last operation of a kind on an instant; None if there was none."""
+    for time in reversed(operation_instants(storage)):
+        # The time of a record is later than its target. A damaged record proves nothing.
+        with suppress(Unreadable):
+            found = read_operation(storage, time) if time > target else None
+            if found is not None and (found.operation, found.target) == (operation, target):
+                return time
+    return None
+
+
 def recorded(
     storage: Storage, operation: Operation, command: str, work: Callable[[], Report], secrets: Collection[str] = ()
 ) -> Report:

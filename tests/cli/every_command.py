@@ -51,6 +51,7 @@ def looks(copy: Copy) -> list[Command]:
             ("checkpoint", "list", "--archived"),
             *((service, "list", "--archived") for service in SERVICES),
             *((service, "show", done, *_SCAN) for service in SERVICES),
+            ("compaction", "validate", failed, *_SCAN),
             ("commit", "show", done, "--by", "file"),
             ("commit", "diff", str(copy.path)),
             ("savepoint", "list"),
@@ -116,6 +117,11 @@ def changes(copy: Copy) -> list[Command]:
             ("archive", "repair", "--idle", "0s", *_SCAN, "--yes"),
             ("timeline", "quarantine", copy.commits[-1], "--idle", "0s", *_SCAN, "--yes"),
             ("table", "repair-properties", "--idle", "0s", *_SCAN, "--yes"),
+            ("clean", "discard", failed, *_CHANGE),
+            ("compaction", "unschedule", failed, "--group", "part-0/x", *_CHANGE),
+            ("compaction", "unschedule", failed, *_CHANGE),
+            ("compaction", "rebuild-plan", failed, *_CHANGE),
+            ("clustering", "prune", failed, *_CHANGE),
             ("table", "set-property", "hoodie.database.name=lake", "--idle", "0s", *_SCAN, "--yes"),
         )
     ]

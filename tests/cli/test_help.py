@@ -12,7 +12,8 @@ from hudictl.cli.examples import EXAMPLES
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.cli.help_support import COMMANDS
 from tests.helpers import Copy
-from tests.ops.clean_up.service_support import indexing
+from tests.ops.clean_up.service_support import broken_clean, indexing
+from tests.ops.repair.services_support import clustering
 
 FAILED = ("failed-writes", "heartbeat", "marker", "log")
 TABLES = {
@@ -22,7 +23,9 @@ TABLES = {
     "rollback list": "cow_rollback_interrupted",
     "rollback show": "cow_rollback_interrupted",
     "clean show": "cow_cleaned",
-    "compaction show": "mor_pending_compaction",
+    "clean discard": "cow_cleaned",
+    **{f"compaction {word}": "mor_pending_compaction" for word in ("show", "validate", "unschedule", "rebuild-plan")},
+    "clustering prune": "cow_cluster",
     "clustering show": "cow_cluster",
     "metadata lookup": "cow_record_index",
     **{name: "mor_failed_lazy" for name in EXAMPLES if name.startswith(FAILED)},
@@ -56,6 +59,10 @@ def test_the_examples_run(
     monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))
     if name == "indexing show":
         indexing(copy, begun=False)
+    if name == "clean discard":
+        broken_clean(copy, "cut", begun=False)
+    if name == "clustering prune":
+        clustering(copy)
     if name == "rollback":
         tell("savepoint", "delete", "20261121030414313", "--yes")
     for line in EXAMPLES[name]:

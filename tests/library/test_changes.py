@@ -14,6 +14,7 @@ import pytest
 
 import hudictl
 from hudictl.errors import Conflict, Findings, HudictlError, Refused, UsageError
+from hudictl.formats.plans import decode_input_groups
 from hudictl.library.change import TableChange
 from hudictl.library.table import HudiTable
 from hudictl.ops.session import Silent
@@ -24,6 +25,7 @@ from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import first, pending
 from tests.helpers import Copy, drop, put, tree, unlisted
 from tests.library.same_support import settled
+from tests.ops.repair.services_support import clustering, compaction, groups_of, request_of
 
 LOCK = {"hoodie.write.lock.provider": FILE_SYSTEM, "hoodie.write.lock.filesystem.expire": "5"}
 Some = TableChange[Any, Any]
@@ -79,6 +81,13 @@ def without_fields(copy: Copy) -> None:
     file = copy.meta / "hoodie.properties"
     kept = [line for line in file.read_bytes().splitlines(keepends=True) if b"partition.fields" not in line]
     put(file, b"".join(kept))
+
+
+def _cut_short(copy: Copy) -> None:
+    """A clustering that has not run, and a file of its plan that is gone."""
+    _, path = clustering(copy)
+    partition, name = min(decode_input_groups(path.read_bytes(), "it")[0].files)
+    drop(copy.path / partition / name)
 
 
 CASES = (
@@ -166,6 +175,21 @@ CASES = (
         lambda copy: ("timeline", "quarantine", copy.commits[0], "--idle", "0s"),
         lambda table, copy: table.repairs.quarantine(copy.commits[0], 0),
         ready=lambda copy, _tell: doubled(copy),
+        saved=False,
+    ),
+    Case(
+        "compaction unschedule",
+        "mor_pending_compaction",
+        lambda copy: ("compaction", "unschedule", compaction(copy)[0], "--group", groups_of(compaction(copy)[1])[0]),
+        lambda table, copy: table.repairs.unschedule(compaction(copy)[0], groups_of(compaction(copy)[1])[:1]),
+        saved=False,
+    ),
+    Case(
+        "clustering prune",
+        "cow_cluster",
+        lambda copy: ("clustering", "prune", request_of(copy, "clustering").name.split(".")[0]),
+        lambda table, copy: table.repairs.prune(request_of(copy, "clustering").name.split(".")[0]),
+        ready=lambda copy, _tell: _cut_short(copy),
         saved=False,
     ),
     Case(

@@ -56,6 +56,10 @@ CHANGES = {
     "table set-property": "repairs.set_properties",
     "timeline quarantine": "repairs.quarantine",
     "archive repair": "repairs.archive",
+    "clean discard": "services.remove",
+    "compaction unschedule": "repairs.unschedule",
+    "compaction rebuild-plan": "rollback",
+    "clustering prune": "repairs.prune",
     "undo": "undo",
     "undo drop": "drop_undo",
 }
@@ -80,6 +84,7 @@ def calls(copy: Copy) -> Mapping[str, Call]:
             for name in SERVICES
         },
         **{f"{name} show": lambda table, name=name: table.services.files(name, done) for name in SERVICES},
+        "compaction validate": lambda table: table.services.validate_compaction(failed),
         "commit show": lambda table: table.commit_files(done),
         "commit diff": lambda table: table.commit_differences(package.open(copy.path)),
         "savepoint list": lambda table: table.savepoints(),

@@ -2,13 +2,16 @@
 
 import click
 
+from hudictl.cli.complete import instants
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 
 
 @click.group(cls=StrictGroup)
 def clean() -> None:
-    """Show cleans: what they deleted, and what pending ones will delete."""
+    """Show cleans: what they deleted, and what pending ones will delete. Discard a pending one."""
 
 
 add_list_and_show(
@@ -23,3 +26,28 @@ add_list_and_show(
         "In hudi-cli: `clean showpartitions`."
     ),
 )
+
+
+@clean.command()
+@click.argument("instant", shell_complete=instants)
+@idle_option
+@table_options
+@engine_options
+@change_options
+def discard(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
+) -> None:
+    """Remove a pending clean: the next clean plans anew.
+
+    Files that it has deleted stay deleted. Refused if the metadata table still lists such files: a Hudi writer finishes
+    the clean then.
+
+    In hudi-cli: `repair corrupted clean files`.
+    """
+    from hudictl.cli.change import run_change
+    from hudictl.cli.commands.rollback import service_change
+    from hudictl.ops.clean_up.service import ServiceOptions
+
+    run_change(
+        service_change("clean discard", instant, ServiceOptions(idle_ms, discard=True)), common, change, engine_options
+    )

@@ -2,13 +2,24 @@
 
 import click
 
+from hudictl.cli.complete import instants
+from hudictl.cli.options import (
+    PATH,
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    idle_option,
+    table_options,
+)
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
+from hudictl.cli.writers_options import change_options
 
 
 @click.group(cls=StrictGroup)
 def clustering() -> None:
-    """Show clusterings: what they read, write and replace."""
+    """Show clusterings: what they read, write and replace. Prune the plan of a pending one."""
 
 
 add_list_and_show(
@@ -19,3 +30,37 @@ add_list_and_show(
     ),
     shows="Show the files that a clustering reads and has written, and whether they are there.",
 )
+
+
+@clustering.command()
+@click.argument("instant", shell_complete=instants)
+@click.option(
+    "--file",
+    "files",
+    metavar="PATH",
+    type=PATH,
+    multiple=True,
+    help="Only the input groups with this file: its name, or its path below the table. Repeatable.",
+)
+@idle_option
+@table_options
+@engine_options
+@change_options
+def prune(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    instant: str,
+    files: tuple[str, ...],
+    idle_ms: int,
+) -> None:
+    """Take input groups out of the plan of a requested clustering: those that cannot be run, or must not be.
+
+    These are input groups with a file that is missing or damaged, and those that a commit has changed since: the run
+    would bring the rows of before back. The clustering is removed if none is left. `hudictl undo` takes it back.
+    """
+    from hudictl.cli.change import run_change
+    from hudictl.cli.repairs import repair_command
+    from hudictl.library import changes
+
+    run_change(repair_command(changes.pruning(instant, files, idle_ms)), common, change, engine_options)

@@ -1,6 +1,8 @@
 """Removing a pending clean whose plan cannot be read or would delete required files, or an indexing that died.
 
-Files that such a clean has deleted are not recovered; the next clean plans the others again. An indexing is only
+Files that such a clean has deleted are not recovered; the next clean plans the others again. A clean that Hudi could
+finish is only removed if the operator discards it, and if the metadata table lists none of what it has deleted. An
+indexing is only
 removed if it has left nothing in the metadata table. So only timeline files are removed, the inflight file first, as
 Hudi does: after a crash the instant is still pending, and the same command removes it.
 """
@@ -9,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from hudictl.errors import Conflict, Refused, Unreadable
+from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, INDEXING, Instant
 from hudictl.ops.fingerprint import PLAN_VERSION, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
-from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.phrases import command_of
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.savepoints import readable_partitions
-from hudictl.state.services.harmful_cleans import HarmfulClean, harmful_cleans
+from hudictl.state.services.harmful_cleans import harmful_cleans, stays_listed
 from hudictl.state.services.stalled import drop_first, partitions_in_the_making
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.writable import known_timeline, writable_table
@@ -24,16 +27,18 @@ from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.listing import read_known
-from hudictl.table.operations import Operation, operation_instants, read_operation
+from hudictl.table.operations import last_operation_on
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
 
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """``idle_ms``: an instant with activity less than this ago may be running."""
+    """``idle_ms``: an instant with activity less than this ago may be running. ``discard``: only a clean, also one that
+    Hudi could finish."""
 
     idle_ms: int = DEFAULT_IDLE_MS
+    discard: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,20 +76,7 @@ def removed_already(table: Table, target: str) -> str | None:
     """When hudictl has removed a pending clean or indexing; None where there is one. Raises Unreadable."""
     if load_timeline(table).at(target) is not None:
         return None
-    for time in reversed(operation_instants(table.storage)):
-        # The time of a record is later than its target.
-        operation = _operation(table, time) if time > target else None
-        if operation is not None and (operation.operation, operation.target) == (Kind.SERVICE_REMOVE.value, target):
-            return time
-    return None
-
-
-def _operation(table: Table, time: str) -> Operation | None:
-    try:
-        return read_operation(table.storage, time)
-    except Unreadable:
-        # A damaged record proves nothing: the timeline decides.
-        return None
+    return last_operation_on(table.storage, Kind.SERVICE_REMOVE.value, target)
 
 
 def plan_service_removal(session: Session, target: str, options: ServiceOptions | None = None) -> ServiceRemoval:
@@ -130,7 +122,13 @@ def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[In
         raise Conflict(
             f"{target} is no longer pending", hint="run the command again: it makes a new plan", instant=target
         )
-    reason = _clean_reason(session, signs, instant) if instant.action == CLEAN else _indexing_reason(table, instant)
+    if options.discard and instant.action != CLEAN:
+        hint = f"`{command_of('rollback', target)}` removes it, if it has not started in the metadata table"
+        raise Refused(f"{instant} is no clean", hint=hint, instant=target)
+    if instant.action == CLEAN:
+        reason = _clean_reason(session, signs, instant, discard=options.discard)
+    else:
+        reason = _indexing_reason(table, instant)
     # A plan that is being written cannot be read either.
     liveness.no_live_heartbeat(signs, [instant])
     liveness.no_running_rollback(signs, options.idle_ms, [instant])
@@ -154,20 +152,26 @@ def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[In
     )
 
 
-def _clean_reason(session: Session, signs: Signs, instant: Instant) -> str:
+def _clean_reason(session: Session, signs: Signs, instant: Instant, *, discard: bool) -> str:
     """Raises Refused: the next clean may finish it, or the metadata table would list what it has deleted."""
     table = session.table
     for without in cleans_without_plan(table, signs.timeline):
         if without.instant.time == instant.time:
             return without.problem
 
-    found = next((clean for clean in _harmful(session, signs) if clean.instant.time == instant.time), None)
-    if found is None:
+    facts = _facts(session, signs)
+    found = next((clean for clean in harmful_cleans(facts) if clean.instant.time == instant.time), None)
+    if found is None and not discard:
         raise Refused(
             f"{instant} has a plan that deletes no required file: Hudi's next clean finishes it",
-            hint="let a Hudi writer clean",
+            hint=f"let a Hudi writer clean; or `{command_of('clean discard', instant.time)}`",
             instant=instant.time,
         )
+    if found is None:
+        stays = stays_listed(facts, instant)
+        if stays:
+            raise Refused(f"{instant}: {stays}", hint="let a Hudi writer clean: it finishes it", instant=instant.time)
+        return "it is discarded: the next clean plans anew"
     if found.stays:
         raise Refused(
             f"{instant}: {found.stays}",
@@ -177,14 +181,14 @@ def _clean_reason(session: Session, signs: Signs, instant: Instant) -> str:
     return found.harm
 
 
-def _harmful(session: Session, signs: Signs) -> list[HarmfulClean]:
+def _facts(session: Session, signs: Signs) -> Facts:
     table = session.table
     session.engine.start()
     known = read_known(table, session.engine)
     # A savepoint that cannot be read may require more files; the ones found are reason enough.
     named = readable_partitions(table, signs.timeline, session.engine)
     note = session.monitor.note
-    return harmful_cleans(read_facts(table, session.engine, signs, note, savepointed=named, known=known))
+    return read_facts(table, session.engine, signs, note, savepointed=named, known=known)
 
 
 def _indexing_reason(table: Table, instant: Instant) -> str:

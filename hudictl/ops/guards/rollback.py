@@ -140,7 +140,7 @@ def plan_can_stay(table: Table, timeline: Timeline, target: Instant | None, keep
             f"{target} has no plan that can be kept",
             hint="leave --keep-plan out: it is only for pending compactions and clusterings",
         )
-    if has_lost_plan(timeline, target) and not can_be_planned_again(table, target):
+    if has_lost_plan(table, timeline, target) and not can_be_planned_again(table, target):
         raise Refused(
             f"the plan of {target} is lost, and cannot be kept",
             hint=_without_plan(target),
@@ -156,7 +156,7 @@ def something_is_planned(facts: Facts, target: Instant | None, keep_plan: bool) 
 
     Raises Refused: no rows depend on the plan.
     """
-    if target is None or not keep_plan or not has_lost_plan(facts.timeline, target):
+    if target is None or not keep_plan or not has_lost_plan(facts.table, facts.timeline, target):
         return ()
     slices = slices_to_plan(facts, target)
     if not slices:
@@ -173,9 +173,8 @@ def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) 
         return
     logs = [file.path for file in logs_of_later_writes(facts, target)]
     if logs:
-        again = (
-            "makes its lost plan again" if has_lost_plan(facts.timeline, target) else "keeps the compaction requested"
-        )
+        lost = has_lost_plan(facts.table, facts.timeline, target)
+        again = "makes its lost plan again" if lost else "keeps the compaction requested"
         raise Refused(
             f"the file slices of {target} contain {count_of(len(logs), 'log')} of later writes, for example {logs[0]}",
             hint=f"use --keep-plan: it deletes what the compaction has written, and {again}",

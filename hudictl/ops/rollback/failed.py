@@ -78,7 +78,7 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     if signs.restores:
         return Choice((), (), tuple(unfinished))
     finished = _half_done(signs, {entry.time for entry in unfinished if not entry.at_work})
-    lost = {entry.time for entry in signs.timeline.instants if has_lost_plan(signs.timeline, entry)}
+    lost = {entry.time for entry in signs.timeline.instants if has_lost_plan(table, signs.timeline, entry)}
     failed = {
         row.instant: _keeps_plan(row) and row.instant not in lost
         for row in rows

@@ -58,7 +58,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
 
     stored = stored_rollbacks(signs, target)
     instant = find_target(table, signs.timeline, target, [entry for entry, _ in stored])
-    options = _consented(table, options, stored, instant is not None and has_lost_plan(signs.timeline, instant))
+    options = _consented(table, options, stored, instant is not None and has_lost_plan(table, signs.timeline, instant))
     check_around(session, signs)
     check_target(table, signs, target, instant, options)
     # Before the long listing: any later activity proves that the writer is alive.
@@ -149,7 +149,9 @@ def _facts(
         return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup)
 
     note = session.monitor.note
-    return read_facts(table, session.engine, signs, note, removed={target}, known=known, choose=choose)
+    # The profile of a failed write may be cut: it names nothing then, and all partitions are listed.
+    damaged = {target} if instant is not None and instant.pending else ()
+    return read_facts(table, session.engine, signs, note, removed={target}, damaged=damaged, known=known, choose=choose)
 
 
 def check_around(session: Session, signs: Signs) -> None:

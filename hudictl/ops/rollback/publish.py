@@ -72,7 +72,7 @@ def _remove_instant(table: Table, plan: RollbackPlan, timeline: Timeline) -> Non
 def verify_timeline(run: RollbackRun) -> None:
     """Reads the timeline back. New writes of other processes are no failure. Raises Incomplete, Unreadable."""
     timeline = load_timeline(run.table)
-    findings = [finding for one in run.each for finding in _unfinished(one, timeline)]
+    findings = [finding for one in run.each for finding in _unfinished(run.table, one, timeline)]
     own = run.targets.union(run.times)
     findings += [f"markers of {time}" for time in marker_folders(run.table) if time in own]
     if findings:
@@ -83,11 +83,11 @@ def verify_timeline(run: RollbackRun) -> None:
         )
 
 
-def _unfinished(one: One, timeline: Timeline) -> Iterator[str]:
+def _unfinished(table: Table, one: One, timeline: Timeline) -> Iterator[str]:
     """What a rollback should have changed on the timeline, and has not."""
     plan = one.plan
     own, instant = timeline.find(one.time, fmt.ROLLBACK), timeline.find(plan.target, *fmt.WRITE_ACTIONS)
-    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(timeline, instant)
+    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(table, timeline, instant)
     if own is None or not own.completed:
         yield f"{one.time} is not completed"
     kept = plan.options.keep_plan and plan.removal.instant is not None

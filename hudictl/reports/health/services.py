@@ -8,15 +8,17 @@ from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant, State
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.overwritten import is_clustering, undone_by
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
+from hudictl.state.timeline.unfinished import Remedy
 from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.settings import CLUSTERING_UPDATES
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
 
@@ -39,8 +41,17 @@ def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
     if later:
         # Hudi's readers find these logs by the plan: it must not be removed.
         meaning += f"; {count_of(len(later), 'log')} of later writes belong to its slices: put the file back"
-    remedy = () if later else mended(command_of("rollback", instant.time))
+    remedy = () if later else _gentlest(look.facts.table, instant)
     return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
+
+
+def _gentlest(table: Table, instant: Instant) -> tuple[Remedy, ...]:
+    """The command that takes what cannot be run out of a plan: of a clustering that has not begun only some input
+    groups; else the whole plan goes."""
+    resize = entries_of(table.storage, HASHING_METADATA)
+    if instant.state is State.REQUESTED and service_of(table, instant) == CLUSTERING and not resize:
+        return mended(command_of("clustering prune", instant.time))
+    return mended(command_of("rollback", instant.time))
 
 
 def _lost(look: Look) -> dict[Instant, set[str]]:
@@ -95,9 +106,7 @@ def overwritten(look: Look) -> Iterator[Finding]:
                 f"its plan reads file groups that {first_few(sorted(undone))} has changed since, in {_places(undone)}: "
                 "its run brings the rows of before back, without an error. Run no clustering before it is removed"
             )
-            yield Finding(
-                "clustering-overwritten", ERROR, str(instant), meaning, mended(command_of("rollback", instant.time))
-            )
+            yield Finding("clustering-overwritten", ERROR, str(instant), meaning, _gentlest(facts.table, instant))
 
 
 def undone(look: Look) -> Iterator[Finding]:

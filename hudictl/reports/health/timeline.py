@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
+from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, State, instant_file_name
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, UNREADABLE, WARNING, Finding, Look, mended
 from hudictl.state.timeline.ahead import commits_ahead
-from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
+from hudictl.state.timeline.damaged import Damaged, damaged_files, remedy_of_damage
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished
 
 
 def unfinished(look: Look) -> Iterator[Finding]:
@@ -38,16 +38,32 @@ def contents(look: Look) -> Iterator[Finding]:
                 meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
                 yield Finding("empty-result", ERROR, found.file.name, meaning, remedy_of_damage(found))
             elif found.body or found.file.action == RESTORE:
-                yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy_of_damage(found))
+                remedy = remedy_of_damage(found) or _without_it(look, found)
+                yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy)
+
+
+def _without_it(look: Look, found: Damaged) -> tuple[Remedy, ...]:
+    """The command that ends a pending write or table service with a damaged file."""
+    table, timeline, instant = look.facts.table, look.facts.timeline, found.instant
+    if not instant.pending or instant.action not in WRITE_ACTIONS:
+        return ()
+    if found.file.state is State.REQUESTED and has_lost_plan(table, timeline, instant):
+        return remedy_of_lost_plan(table, instant, needed=bool(slices_to_plan(look.facts, instant)))
+    # While the file is being written, it cannot be read either.
+    quiet = timeline.idle_ms(instant, look.facts.signs.now_ms) >= look.idle_ms
+    live = any(beat.live and beat.time == instant.time for beat in look.facts.signs.heartbeats)
+    return mended(command_of("rollback", instant.time)) if quiet and not live else ()
 
 
 def plans(look: Look) -> Iterator[Finding]:
     """Pending table services without their plan."""
     table, timeline = look.facts.table, look.facts.timeline
     for instant in timeline.instants:
-        if has_lost_plan(timeline, instant):
+        request = instant.file(State.REQUESTED)
+        # A damaged one is a finding on the file.
+        if (request is None or not timeline.sizes[request.name]) and has_lost_plan(table, timeline, instant):
             name = instant_file_name(instant.time, instant.action, State.REQUESTED, table.layout.version)
-            finding, how = ("empty-plan", "empty") if name in timeline.sizes else ("missing-plan", "gone")
+            finding, how = ("empty-plan", "empty") if request else ("missing-plan", "gone")
             rows = (
                 "; without a plan the rows of later logs are not found" if slices_to_plan(look.facts, instant) else ""
             )

@@ -15,7 +15,7 @@ from hudictl.table.files.sweep import other_table
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import NOT_ASKED
 from hudictl.table.table import Table
-from hudictl.table.timeline.commits import Commits
+from hudictl.table.timeline.commits import Commits, read_commit
 from hudictl.table.writers.markers import MarkerFolder, look_at_markers, marker_folders
 
 
@@ -47,7 +47,7 @@ class OwnFiles:
 
     ``commits`` are its completed metadata, also that of an un-published instant; ``markers`` its markers; ``rollbacks``
     the stored plans of its rollbacks; ``planned`` the partitions in the plan of a pending table service. ``completed``:
-    its metadata is there, and complete.
+    its metadata is there, and complete. ``damaged``: its profile cannot be read.
     """
 
     commits: Sequence[CommitMetadata] = ()
@@ -55,6 +55,7 @@ class OwnFiles:
     rollbacks: Sequence[StoredRollbackPlan] = ()
     planned: frozenset[str] = frozenset()
     completed: bool = False
+    damaged: bool = False
 
     @property
     def partitions(self) -> frozenset[str]:
@@ -79,7 +80,7 @@ class OwnFiles:
     def complete(self) -> bool:
         """Whether it can have files in no other partitions."""
         partial = self.markers is not None and bool(self.markers.partial)
-        return self.completed or (bool(self.partitions) and not partial)
+        return self.completed or (bool(self.partitions) and not partial and not self.damaged)
 
 
 def own_files(
@@ -93,7 +94,8 @@ def own_files(
         markers = look_at_markers(table, time) if time in marked else None
         plans = [entry.plan for entry in signs.rollbacks if entry.plan is not None and entry.target == time]
         completed = instant is not None and instant.completed and commits.get(time) != CommitMetadata()
-        found[time] = OwnFiles(told, markers, plans, _planned(table, instant), completed)
+        planned, damaged = _planned(table, instant), _has_damaged_profile(table, instant)
+        found[time] = OwnFiles(told, markers, plans, planned, completed, damaged)
     return found
 
 
@@ -103,6 +105,15 @@ def _planned(table: Table, instant: Instant | None) -> frozenset[str]:
         if instant is not None and instant.pending and service_of(table, instant) is not None:
             return frozenset(partition for partition, _ in service_groups(table, instant))
     return frozenset()
+
+
+def _has_damaged_profile(table: Table, instant: Instant | None) -> bool:
+    if instant is not None and instant.pending:
+        try:
+            read_commit(table, instant)
+        except Unreadable:
+            return True
+    return False
 
 
 def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) -> dict[str, str]:

@@ -45,7 +45,7 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
             moved = f"files below {there}, where the table was when it was planned, and none here"
             harms.setdefault(instant.time, [moved])
     return [
-        HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
+        HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", stays_listed(facts, instant))
         for instant in cleans
         if instant.time in harms
     ]
@@ -61,8 +61,9 @@ def _harmed(facts: Facts, cleans: Sequence[Instant]) -> Iterator[tuple[str, Mapp
             yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans
 
 
-def _stays(facts: Facts, instant: Instant) -> str:
-    """A clean that began and never ends does not report its deleted files to the metadata table."""
+def stays_listed(facts: Facts, instant: Instant) -> str:
+    """Why a pending clean cannot be removed: one that began and never ends does not report its deleted files to the
+    metadata table. "" if it can."""
     if facts.known.unread is not None:
         return f"its deleted files cannot be determined: {facts.known.unread}"
     file = plan_file(facts.table, facts.timeline, instant)

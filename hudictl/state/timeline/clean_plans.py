@@ -79,7 +79,7 @@ def read_plan(table: Table, file: InstantFile) -> CleanPlan:
 
 def removal_of(instant: Instant) -> str:
     """The command that removes a pending clean without plan."""
-    return command_of("rollback", instant.time)
+    return command_of("clean discard", instant.time)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Pending table services whose plan is lost: the requested file is gone or empty, and every reader of Hudi fails."""
+"""Pending table services whose plan is lost: the requested file is gone, empty or damaged, and Hudi's readers fail."""
 
-from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
+from hudictl.errors import Unreadable
+from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of
 from hudictl.state.facts import Facts
-from hudictl.state.timeline.service_plans import logs_of_later_writes
+from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups
 from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.files.slices import file_slices, group_files
 from hudictl.table.files.view import committed_without
@@ -12,14 +13,23 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 
 
-def has_lost_plan(timeline: Timeline, instant: Instant) -> bool:
-    """Whether a pending compaction or clustering has no plan. Below table version 8 a clustering without its request
-    cannot be told from a write."""
+def has_lost_plan(table: Table, timeline: Timeline, instant: Instant) -> bool:
+    """Whether a pending compaction or clustering has no plan that can be read. Below table version 8 a clustering
+    without its request cannot be told from a write; one with a damaged request is taken for a clustering.
+
+    Raises Conflict: the request disappeared while it was read.
+    """
     # Completed, they are commits, delta commits and replacecommits.
-    if instant.action not in (COMPACTION, LOGCOMPACTION, CLUSTERING):
+    if not instant.pending or instant.action not in (COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT):
         return False
     request = instant.file(State.REQUESTED)
-    return request is None or not timeline.sizes[request.name]
+    if request is None or not timeline.sizes[request.name]:
+        return instant.action != REPLACECOMMIT
+    try:
+        service_groups(table, instant)
+    except Unreadable:
+        return True
+    return False
 
 
 def can_be_planned_again(table: Table, instant: Instant) -> bool:

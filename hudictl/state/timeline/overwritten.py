@@ -34,6 +34,14 @@ def undone_by(
 
     Raises Unreadable.
     """
+    found = groups_undone(table, commits, instant, others, replaced_only=replaced_only)
+    return {time: frozenset(partition for partition, _ in groups) for time, groups in found.items()}
+
+
+def groups_undone(
+    table: Table, commits: Commits, instant: Instant, others: Iterable[Instant], *, replaced_only: bool = False
+) -> dict[str, frozenset[Group]]:
+    """The same with the file groups. Raises Unreadable."""
     groups = _replaced_by(table, commits, instant)
     if not groups:
         return {}
@@ -49,7 +57,7 @@ def undone_by(
                 # While a bucket is resized, updates are written to both.
                 common = common if common and not entries_of(table.storage, HASHING_METADATA) else frozenset()
             if common:
-                found[other.time] = frozenset(partition for partition, _ in common)
+                found[other.time] = common
     return found
 
 

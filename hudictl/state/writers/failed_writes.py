@@ -269,7 +269,7 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
     if write.problem or time in BOOTSTRAPS or not (beat or silent):
         return ()
 
-    if has_lost_plan(look.signs.timeline, write.instant):
+    if has_lost_plan(look.table, look.signs.timeline, write.instant):
         return remedy_of_lost_plan(look.table, write.instant)
     return (_removal(look, write),)
 

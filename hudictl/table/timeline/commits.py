@@ -35,7 +35,7 @@ def load_commits(table: Table, timeline: Timeline) -> Commits:
 @dataclass(frozen=True, eq=False)
 class LazyCommits(Mapping[str, CommitMetadata]):
     """The metadata of the writes on the active timeline: each is read when it is first used, and raises Unreadable, or
-    with ``damaged_ok`` is empty.
+    with ``damaged_ok``, and for instants that are ``damaged``, is empty.
 
     Most commands use few of them, and one can name very many files: see ``table/files/written.py`` for all of them.
     """
@@ -43,6 +43,7 @@ class LazyCommits(Mapping[str, CommitMetadata]):
     table: Table
     timeline: Timeline
     damaged_ok: bool = False
+    damaged: Collection[str] = ()
     _read: dict[str, CommitMetadata] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, time: str) -> CommitMetadata:
@@ -50,7 +51,7 @@ class LazyCommits(Mapping[str, CommitMetadata]):
             try:
                 self._read[time] = read_commit(self.table, self._instants[time])
             except Unreadable:
-                if not self.damaged_ok:
+                if not self.damaged_ok and time not in self.damaged:
                     raise
                 self._read[time] = CommitMetadata()
         return self._read[time]

@@ -88,7 +88,7 @@ FAULTS = (
     ),
     Fault(
         SERVICES,
-        '    remedy = () if later else mended(command_of("rollback", instant.time))\n',
+        "    remedy = () if later else _gentlest(look.facts.table, instant)\n",
         '    remedy = mended(command_of("rollback", instant.time))\n',
         "check names a command that refuses",
         (f"{TESTS}::test_no_command_is_named_where_logs_of_later_writes_lie_on_the_slices",),

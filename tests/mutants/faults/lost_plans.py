@@ -8,7 +8,7 @@ OWN = ("ops/rollback/test_lost_plan.py",)
 FAULTS = (
     Fault(
         GUARDS,
-        "    if has_lost_plan(timeline, target) and not can_be_planned_again(table, target):\n",
+        "    if has_lost_plan(table, timeline, target) and not can_be_planned_again(table, target):\n",
         "    if False:\n",
         "a plan that is lost is said to be kept, and the instant is gone",
         OWN,
@@ -29,7 +29,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/publish.py",
-        "State.REQUESTED and not has_lost_plan(timeline, instant)\n",
+        "State.REQUESTED and not has_lost_plan(table, timeline, instant)\n",
         "State.REQUESTED\n",
         "a result says that a table service is requested again, and there is no plan",
         OWN,

@@ -48,7 +48,7 @@ def test_it_is_removed_as_check_says(unpack: Unpack, version: str, begun: bool) 
     copy = unpack(version, "cow_part")
     before = tree(copy.path)
     harmful(copy, begun=begun)
-    assert first_command(one(copy)) == f"hudictl rollback {LATER}"
+    assert first_command(one(copy)) == f"hudictl clean discard {LATER}"
     done = remove(copy)
     assert done.reason == "it would delete 1 file required by the table"
     assert done.files == (*((f"{LATER}.clean.inflight",) if begun else ()), f"{LATER}.clean.requested")
@@ -68,7 +68,7 @@ def test_what_it_has_deleted_the_metadata_table_still_lists(unpack: Unpack, vers
     assert first_command(found) == "hudictl metadata drop"
     assert found.meaning.endswith("Drop the metadata table first, then remove this clean")
     drop_metadata(session(copy.table), plan_metadata_drop(session(copy.table), DropOptions()))
-    assert first_command(one(copy)) == f"hudictl rollback {LATER}"
+    assert first_command(one(copy)) == f"hudictl clean discard {LATER}"
 
 
 @VERSIONS
@@ -155,7 +155,7 @@ def test_a_clean_of_the_folder_from_which_the_table_was_moved(unpack: Unpack, ve
     copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)], base="file:/lake/former"))
     (found,) = [row for row in check(copy) if row.finding == "clean-in-the-way"]
     assert "it would delete files below file:/lake/former, where the table was" in found.meaning
-    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert first_command(found) == f"hudictl clean discard {LATER}"
     remove(copy)
     assert {path: body for path, body in tree(copy.path).items() if OWN not in path} == before
 

@@ -34,7 +34,8 @@ def test_a_plan_that_names_a_missing_file_is_found_and_the_remedy_takes_it_away(
     (found,) = lost(copy)
     assert brief(found) == (NAMES_MISSING, ERROR, name)
     assert path in found.meaning
-    assert first_command(found) == f"hudictl rollback {LATER}"
+    ends = "clustering prune" if service == "clustering" else "rollback"
+    assert first_command(found) == f"hudictl {ends} {LATER}"
     assert follow(copy, first_command(found)) == 0
     assert lost(copy) == []
 
@@ -129,7 +130,7 @@ def test_a_clean_whose_plan_cannot_be_read_is_told_once_with_its_way_out(
     name = f"{LATER} clean {'INFLIGHT' if begun else 'REQUESTED'}"
     (found,) = check(copy)
     assert brief(found) == ("clean-without-plan", INFO if dropped else ERROR, name)
-    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert first_command(found) == f"hudictl clean discard {LATER}"
     assert ("removes it" in found.meaning) is dropped
     assert follow(copy, first_command(found)) == 0
     assert (check(copy), left(copy)) == ([], [])
