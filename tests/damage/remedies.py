@@ -64,5 +64,8 @@ def mended(run: Run, base: Path, before: set[tuple[str, str]]) -> Mended:
         done.append((command, code))
         following = _command_in(said) if code else ""
         following = following if following not in {command for command, _ in done} else ""
+        if not code and len(done) > 1 and done[-2][1]:
+            # What was refused before may go now.
+            following = done[-2][0]
     left = [entry for entry in findings(base) if entry[:2] not in before]
     return Mended(tuple(done), tuple(left))

@@ -35,16 +35,17 @@ _A_TASK = 100
 
 
 @dataclass(frozen=True)
-class CommitAgain:
-    """The metadata of a write, made again. ``reasons`` prove it, ``guessed`` is not proven, ``lost`` is gone."""
+class MadeAgain:
+    """The content of a file, made again; None: the file only goes. ``reasons`` prove it, ``guessed`` is not proven,
+    ``lost`` is gone."""
 
-    body: bytes
+    body: bytes | None
     reasons: tuple[str, ...]
-    guessed: tuple[str, ...]
-    lost: tuple[str, ...]
+    guessed: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
-def commit_again(session: Session, signs: Signs, found: Damaged) -> CommitAgain:
+def commit_again(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
     """Makes the metadata of a completed write again. Changes nothing.
 
     Raises:
@@ -74,14 +75,12 @@ def commit_again(session: Session, signs: Signs, found: Damaged) -> CommitAgain:
         fields["partitionToReplaceFileIds"] = _replaced(session, found)
     total = sum(file.size or 0 for file in files)
     own = f"{count_of(len(files), 'data file')} of {total:,} bytes are its own by their names, headers and footers"
-    guessed = [
-        "how many rows it has inserted, updated and deleted is not known: only the rows of base files are counted"
-    ]
+    guessed = ["how many rows it has inserted, updated and deleted, and which archived files it is based on"]
     guessed += [] if listed else ["no metadata table is in use that names its files, too"]
     guessed += [] if told else [f"what kind of write it was: {operation} is written"]
     lost = (f"its checkpoint: the next run of Hudi Streamer goes on from that of {checkpoint}",) if checkpoint else ()
     body = commit_metadata.encode_as(like, fields)
-    return CommitAgain(body, (own, *([listed] if listed else [])), tuple(guessed), lost)
+    return MadeAgain(body, (own, *([listed] if listed else [])), tuple(guessed), lost)
 
 
 def _own_files(facts: Facts, found: Damaged) -> list[StoredFile]:

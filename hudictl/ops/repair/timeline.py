@@ -1,6 +1,6 @@
 """``timeline quarantine``: files of an instant that cannot be read make room for what the others prove."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from hudictl.formats.restore import StoredRestorePlan
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, StoredRollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import liveness
-from hudictl.ops.repair.commits import commit_again
+from hudictl.ops.repair.commits import MadeAgain, commit_again
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
 from hudictl.ops.savepoint.planning import files_again
 from hudictl.ops.session import Kind, Session
@@ -84,39 +84,44 @@ class _Mended(NamedTuple):
 def _mended(session: Session, signs: Signs, found: Damaged) -> _Mended:
     """Raises Refused."""
     table, name = session.table, found.file.name
+    made = _made(session, signs, found)
+    body, guessed = made.body, made.guessed
+    # Without completion times in the names, those of the files tell the order of the instants.
+    kept = None if table.rules.has_completion_times else signs.timeline.modified_ms.get(name)
+    if kept is not None and not isinstance(table.storage, Folders):
+        if found.way is Way.UNUSED:
+            body = None
+        elif body is not None:
+            guessed = (*guessed, f"{name} gets the time of now: the store cannot keep that of a file")
+    path = f"{table.layout.timeline}/{name}"
+    return _Mended(FileRepair(path, (found.problem, *made.reasons), body, kept), guessed, made.lost)
+
+
+def _made(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
+    """What takes the place of a damaged file; no body: nothing does. Raises Refused."""
+    time = found.file.time
     if found.way is None:
         raise Refused(
             f"{found.problem}: nothing proves what it said",
-            hint=f"put {name} back from a backup, or `{command_of('rollback', found.file.time)}`",
-            file=name,
+            hint=f"put {found.file.name} back from a backup, or `{command_of('rollback', time)}`",
+            file=found.file.name,
         )
-    reasons: tuple[str, ...] = (found.way.value,)
-    guessed: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    body: bytes | None = None
-    if found.way is Way.NOT_BEGUN:
-        pass
-    elif found.way is Way.DOUBLED:
-        body = first_half(found.body)
-    elif found.way is Way.UNUSED:
-        body = b""
-    elif found.way is Way.FROM_PLAN:
-        body = _from_plan(session, found)
-    elif found.way is Way.TO_SAVEPOINT:
-        body, reasons, guessed = _restore_plan(session, signs, found)
-    elif found.way is Way.SAVED_FILES:
-        files = files_again(session, signs, find_commit(table, signs.timeline, found.file.time))
-        made = SavepointMetadata(_UNKNOWN, signs.timeline.modified_ms[name], "", files)
-        body, lost = savepoint.encode(made), ("who has made the savepoint, and its comment",)
-    else:
-        again = commit_again(session, signs, found)
-        body, reasons, guessed, lost = again.body, again.reasons, again.guessed, again.lost
-    # Without completion times in the names, readers of Hudi 1.x take the file's own.
-    told = table.rules.has_completion_times or found.file.state is not State.COMPLETED
-    kept = None if told else signs.timeline.modified_ms[name]
-    if kept is not None and not isinstance(table.storage, Folders):
-        guessed = (*guessed, f"{name} gets the time of now: the store cannot keep that of a file")
-    return _Mended(FileRepair(f"{table.layout.timeline}/{name}", (found.problem, *reasons), body, kept), guessed, lost)
+    if found.way is Way.FROM_FILES:
+        return commit_again(session, signs, found)
+    if found.way is Way.TO_SAVEPOINT:
+        return _restore_plan(session, signs, found)
+    reasons = (found.way.value,)
+    if found.way is Way.SAVED_FILES:
+        files = files_again(session, signs, find_commit(session.table, signs.timeline, time))
+        made = SavepointMetadata(_UNKNOWN, signs.timeline.modified_ms[found.file.name], "", files)
+        return MadeAgain(savepoint.encode(made), reasons, lost=("who has made the savepoint, and its comment",))
+    bodies: Mapping[Way, Callable[[], bytes | None]] = {
+        Way.DOUBLED: lambda: first_half(found.body),
+        Way.UNUSED: lambda: b"",
+        Way.FROM_PLAN: lambda: _from_plan(session, found),
+        Way.NOT_BEGUN: lambda: None,
+    }
+    return MadeAgain(bodies[found.way](), reasons)
 
 
 def _from_plan(session: Session, found: Damaged) -> bytes:
@@ -135,14 +140,14 @@ def _from_plan(session: Session, found: Damaged) -> bytes:
     return clean.encode_metadata(found.file.time, body, request.name, left)
 
 
-def _restore_plan(session: Session, signs: Signs, found: Damaged) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
-    """The plan of a restore that has begun, with its reasons, and what of it is guessed. Raises Refused, Unreadable."""
+def _restore_plan(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
+    """The plan of a restore that has begun. Raises Refused, Unreadable."""
     table, time = session.table, found.file.time
     operation = read_operation(table.storage, time)
     if operation is not None and operation.operation == Kind.RESTORE.value:
         infos = [InstantInfo(entry.time, entry.action) for entry in begun_plan(operation).instants]
         why = "hudictl has begun this restore, and its own record names target and instants"
-        return restore.encode_plan(StoredRestorePlan(tuple(infos), operation.target)), (why,), ()
+        return MadeAgain(restore.encode_plan(StoredRestorePlan(tuple(infos), operation.target)), (why,))
     saved = [entry.time for entry in signs.timeline.savepoints() if entry.time < time]
     if not saved:
         raise Refused(
@@ -156,7 +161,7 @@ def _restore_plan(session: Session, signs: Signs, found: Damaged) -> tuple[bytes
     pairs = ((entry.time, action) for entry in removed for action in (entry.action, *_services(entry)))
     plan = StoredRestorePlan(tuple(InstantInfo(*pair) for pair in dict.fromkeys(pairs)), target.time)
     guess = f"that it goes back to {target.time}: it is the newest savepoint, and `hudictl resume` goes on to it"
-    return restore.encode_plan(plan), (Way.TO_SAVEPOINT.value,), (guess,)
+    return MadeAgain(restore.encode_plan(plan), (Way.TO_SAVEPOINT.value,), guessed=(guess,))
 
 
 def _services(instant: Instant) -> Iterator[str]:

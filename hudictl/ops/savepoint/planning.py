@@ -112,7 +112,7 @@ def files_again(session: Session, signs: Signs, commit: Instant) -> JoinedNames:
     Raises Refused, Unreadable, StorageFailed, EngineFailed.
     """
     known, without = read_known(session.table, session.engine), _without(session, signs, commit)
-    facts = read_facts(session.table, session.engine, signs, session.monitor.note, without=without, known=known)
+    facts = read_facts(session.table, session.engine, signs, without=without, known=known)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     check_files(facts, session.engine, commit, ways)
     return savepoint_map(facts, commit, ways)[0]

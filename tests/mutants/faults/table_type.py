@@ -147,7 +147,7 @@ FAULTS = (
     ),
     Fault(
         "state/as_left.py",
-        "        if begun_plan(read_operation(table.storage, room.times[0])).table_type_before is not None:\n",
+        "        if begun.table_type_before is not None:\n",
         "        if True:\n",
         "an undo changes a type that somebody has changed since the restore",
         HERE,

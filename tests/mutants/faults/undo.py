@@ -263,8 +263,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    if (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):\n",
-        "    if listed_partitions(table) and parts:\n",
+        "    if parts and (listed := listed_partitions(table)) and not parts.isdisjoint({META, *listed}):\n",
+        "    if parts and listed_partitions(table):\n",
         "while an index comes back, readers do without the metadata table, and see other rows",
         (f"{DROPPED}::test_an_index_comes_back_while_the_rest_stays_in_use",),
     ),

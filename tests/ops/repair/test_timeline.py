@@ -196,6 +196,16 @@ def test_an_undo_brings_the_damage_back(unpack: Unpack, version: str, name: str,
     assert tree(copy.path, OWN) == before
 
 
+def test_the_time_of_a_request_stays(unpack: Unpack) -> None:
+    """Below table version 8 one that is later than its completed file means that all times are lost."""
+    copy = unpack("v6", "cow_clustering_cleaned")
+    file = other(copy, "replacecommit.requested")
+    damage(file, file.read_bytes()[:90])
+    before = file.stat().st_mtime_ns // 1_000_000
+    quarantine(copy, time_of(file))
+    assert (file.read_bytes(), file.stat().st_mtime_ns // 1_000_000) == (b"", before)
+
+
 def test_the_time_of_a_completed_file_stays(unpack: Unpack) -> None:
     """Readers take it for the completion time, below table version 8."""
     copy = unpack("v6", "mor_part")

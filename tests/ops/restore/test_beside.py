@@ -177,7 +177,7 @@ def test_a_restore_without_request_is_told(unpack: Unpack) -> None:
     copy.write(f"{LATER}.restore.inflight")
     error = attempt(lambda: plan(copy, copy.savepoints[-1]))
     assert isinstance(error, Unreadable)
-    assert (LATER in error.message, f"/{LATER}.restore.inflight by hand" in error.hint) == (True, True)
+    assert (LATER in error.message, f"hudictl timeline quarantine {LATER}" in error.hint) == (True, True)
 
 
 def test_an_instant_that_goes_while_it_settles_stops_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,7 +246,7 @@ def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str)
     found = one(copy)
     assert brief(found) == ("clean-in-the-way", ERROR, f"{LATER} clean")
     assert "1 file required by the table" in found.meaning
-    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert first_command(found) == f"hudictl clean discard {LATER}"
 
 
 def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
