@@ -5,7 +5,6 @@ _ARCHIVE = "the archive is whole again; what was lost of it stays a finding"
 _NESTED = "only the metadata table shows the rows of a partition inside another one: Hudi must move them first"
 _SAVEPOINTS = "going back would delete savepoints: the operator must say so"
 _BUILT_ON = "later commits have written into its file groups: its own file must come back"
-_CLEAN = "the clean has run, but nothing says so: its discard leaves a savepoint that needs what it has deleted"
 _UNOWNED = "nothing on the timeline tells whose files they are"
 
 BY_HAND: dict[str, str] = {
@@ -41,7 +40,6 @@ BY_HAND: dict[str, str] = {
     "v8-mor_compaction_pending-log-oldest-empty": _SAVEPOINTS,
     "v9-mor_compaction_pending-log-oldest-cut": _SAVEPOINTS,
     "v6-mor_clustering-replacecommit-missing": _BUILT_ON,
-    "v6-mor_compaction_superseded-clean-missing": _CLEAN,
     "v6-mor_pending_compaction-compaction.requested-missing": _UNOWNED,
 }
 HUDI_DIFFERS: dict[str, str] = {}

@@ -118,13 +118,12 @@ def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[In
     clock.writers_zone(table, signs.timeline)
 
     instant = signs.timeline.at(target)
+    if options.discard and instant is not None and instant.action != CLEAN:
+        raise Refused(f"{instant} is no clean", hint="`hudictl clean list` shows the cleans", instant=target)
     if instant is None or not instant.pending or instant.action not in (CLEAN, INDEXING):
         raise Conflict(
             f"{target} is no longer pending", hint="run the command again: it makes a new plan", instant=target
         )
-    if options.discard and instant.action != CLEAN:
-        hint = f"`{command_of('rollback', target)}` removes it, if it has not started in the metadata table"
-        raise Refused(f"{instant} is no clean", hint=hint, instant=target)
     if instant.action == CLEAN:
         reason = _clean_reason(session, signs, instant, discard=options.discard)
     else:

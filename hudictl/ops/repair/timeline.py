@@ -1,13 +1,25 @@
 """``timeline quarantine``: files of an instant that cannot be read make room for what the others prove."""
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
 from hudictl.errors import Conflict, NotFound, Refused, Unreadable
 from hudictl.formats import clean, plans, restore, rollback, savepoint
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import INDEXING, LOGCOMPACTION, PENDING_ONLY, ROLLBACK, Instant, State
+from hudictl.formats.instants import (
+    CLEAN,
+    INDEXING,
+    LOGCOMPACTION,
+    PENDING_ONLY,
+    ROLLBACK,
+    Instant,
+    InstantFile,
+    State,
+    format_time,
+    instant_file_name,
+)
 from hudictl.formats.restore import StoredRestorePlan
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, StoredRollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
@@ -17,7 +29,9 @@ from hudictl.ops.repair.plan import FileRepair, RepairPlan
 from hudictl.ops.savepoint.planning import files_again
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import command_of, seconds
-from hudictl.state.facts import Signs, read_signs, signs_without_operations
+from hudictl.state.facts import Signs, read_facts, read_signs, signs_without_operations
+from hudictl.state.services.harmful_cleans import has_run
+from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, first_half
 from hudictl.state.timeline.removed import instants_after, own_rule
 from hudictl.state.timeline.targets import find_commit
@@ -62,6 +76,8 @@ def plan_quarantine(session: Session, time: str, idle_ms: int) -> RepairPlan:
     if found:
         liveness.nothing_at_work(table, session.engine, signs, session.locking, idle_ms)
     mended = [_mended(session, signs, entry) for entry in found]
+    if not found:
+        mended = [_completed(session, signs, entry) for entry in at if _has_run(session, signs, entry, idle_ms)]
     return RepairPlan(
         Kind.QUARANTINE,
         time,
@@ -72,13 +88,35 @@ def plan_quarantine(session: Session, time: str, idle_ms: int) -> RepairPlan:
     )
 
 
-_UNKNOWN = "unknown: hudictl has made it again"
-
-
 class _Mended(NamedTuple):
     file: FileRepair
     guessed: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+
+
+def _has_run(session: Session, signs: Signs, instant: Instant, idle_ms: int) -> bool:
+    """Whether it is a clean that has run, and of which only the completed file is lost. Raises Conflict: it may be
+    running; Unreadable."""
+    if instant.action != CLEAN or not instant.pending or cleans_without_plan(session.table, signs.timeline):
+        return False
+    liveness.nothing_at_work(session.table, session.engine, signs, session.locking, idle_ms)
+    return has_run(read_facts(session.table, session.engine, signs, session.monitor.note), instant)
+
+
+def _completed(session: Session, signs: Signs, instant: Instant) -> _Mended:
+    """The completed file of a clean that has run."""
+    table, begun_ms = session.table, signs.timeline.modified_ms[instant.files[-1].name]
+    told = format_time(datetime.fromtimestamp(begun_ms / 1000, table.zone))
+    done = max(told, instant.time) if table.rules.has_completion_times else None
+    name = instant_file_name(instant.time, CLEAN, State.COMPLETED, table.layout.version, done)
+    missing = Damaged(instant, InstantFile(name, instant.time, CLEAN, State.COMPLETED), "", b"", Way.FROM_PLAN)
+    reasons = ("all files of its plan are gone", "the metadata table has it as completed, or none is in use")
+    kept = None if done else begun_ms
+    file = FileRepair(f"{table.layout.timeline}/{name}", reasons, _from_plan(session, missing), kept)
+    return _Mended(file, ("when it has ended: the time of its inflight file is written",))
+
+
+_UNKNOWN = "unknown: hudictl has made it again"
 
 
 def _mended(session: Session, signs: Signs, found: Damaged) -> _Mended:

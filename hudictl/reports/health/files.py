@@ -22,7 +22,7 @@ from hudictl.state.files.savepoints import Saved, is_protection, read_saved
 from hudictl.state.orphans.asked import foreign_files, read_files
 from hudictl.state.orphans.find import Orphan, find_orphans
 from hudictl.state.orphans.lost_end import lost_end, lost_inside
-from hudictl.state.services.harmful_cleans import harmful_cleans
+from hudictl.state.services.harmful_cleans import harmful_cleans, has_run
 from hudictl.state.timeline.clean_plans import removal_of
 from hudictl.state.timeline.dropped import told_dropped, ways_out
 from hudictl.state.timeline.unfinished import RESUME, Remedy
@@ -262,10 +262,14 @@ def cleans(look: Look) -> Iterator[Finding]:
     """Pending cleans that will delete required files. Raises Unreadable: a clean's metadata, or the plan of a
     compaction."""
     for found in harmful_cleans(look.facts):
-        meaning = f"{found.harm}, and Hudi's next clean executes it: do not start a writer before this clean is removed"
-        if found.stays:
-            meaning += f"; {found.stays}. Drop the metadata table first, then remove this clean"
+        executes = f"{found.harm}, and Hudi's next clean executes it"
+        meaning = f"{executes}: do not start a writer before this clean is removed"
         remedy = (MADE_ANEW,) if found.stays else mended(removal_of(found.instant))
+        if has_run(look.facts, found.instant):
+            meaning = f"{executes}; but it has deleted all files of its plan, and only its completed file is lost"
+            remedy = mended(command_of("timeline quarantine", found.instant.time))
+        elif found.stays:
+            meaning += f"; {found.stays}. Drop the metadata table first, then remove this clean"
         yield Finding("clean-in-the-way", ERROR, f"{found.instant.time} clean", meaning, remedy)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudictl.formats.clean import CleanPlan
-from hudictl.formats.instants import COMMIT_ACTIONS, Instant
+from hudictl.formats.instants import COMMIT_ACTIONS, Instant, State
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.files.needed import needed_files
@@ -13,6 +13,8 @@ from hudictl.state.files.savepoints import is_protection, readable_savepoints
 from hudictl.state.timeline.clean_plans import cleans_without_plan, pending_cleans, plan_file, read_plan
 from hudictl.storage import first_elsewhere
 from hudictl.table.files.saved import NOTHING_SAVED
+from hudictl.table.metadata.listing import listing_table
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,21 @@ def _harmed(facts: Facts, cleans: Sequence[Instant]) -> Iterator[tuple[str, Mapp
         if commit is not None and commit.completed and not is_protection(saved.head):
             ways = ways_back(facts, commit, saved.files, cleans)
             yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans
+
+
+def has_run(facts: Facts, instant: Instant) -> bool:
+    """Whether a pending clean has deleted all files of its plan, and the metadata table knows it: only its completed
+    file is lost. Raises Unreadable."""
+    file = plan_file(facts.table, facts.timeline, instant)
+    if file is None or instant.state is not State.INFLIGHT:
+        return False
+    planned = read_plan(facts.table, file).files
+    count = sum(map(len, planned.values()))
+    if not count or len(facts.sweep.absent(planned)) < count:
+        return False
+    metadata = listing_table(facts.table)
+    told = load_timeline(metadata).at(instant.time) if metadata is not None else None
+    return metadata is None or (told is not None and told.completed)
 
 
 def stays_listed(facts: Facts, instant: Instant) -> str:

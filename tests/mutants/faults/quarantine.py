@@ -63,6 +63,20 @@ FAULTS = (
         "half of a file that is not doubled takes its place",
     ),
     Fault(
+        "state/services/harmful_cleans.py",
+        "    if not count or len(facts.sweep.absent(planned)) < count:\n",
+        "    if False:\n",
+        "a clean that has died in the middle is called done: the rest of its files stays forever",
+        ("ops/repair/test_timeline.py",),
+    ),
+    Fault(
+        "state/services/harmful_cleans.py",
+        "    return metadata is None or (told is not None and told.completed)\n",
+        "    return True\n",
+        "the metadata table goes on to list what the clean has deleted",
+        ("ops/repair/test_timeline.py",),
+    ),
+    Fault(
         DAMAGED,
         "        return Way.UNUSED if State.COMPLETED in sound else None\n",
         "        return Way.UNUSED\n",

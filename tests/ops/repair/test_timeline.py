@@ -76,6 +76,42 @@ def test_a_clean_says_what_its_plan_said(unpack: Unpack, version: str, name: str
 
 
 @VERSIONS
+def test_a_clean_that_has_run_is_completed(unpack: Unpack, version: str) -> None:
+    """Of which the completed file alone is lost; `undo` takes it away again."""
+    copy = unpack(version, "cow_cleaned")
+    file = other(copy, "clean")
+    said = clean.decode_metadata(file.read_bytes(), "old")
+    drop(file)
+    before = tree(copy.path, OWN)
+    number = quarantine(copy, time_of(file)).undo
+    (cleaned,) = [entry for entry in load_timeline(copy.table).having("clean") if entry.time == time_of(file)]
+    assert cleaned.completed
+    assert clean.decode_metadata(other(copy, "clean").read_bytes(), "new") == said
+    undo(copy, number)
+    assert tree(copy.path, OWN) == before
+
+
+@VERSIONS
+@pytest.mark.parametrize("why", ["a file is there", "it is requested", "the metadata table does not know"])
+def test_a_clean_that_has_not_run_is_not_completed(unpack: Unpack, version: str, why: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    file = other(copy, "clean")
+    said = clean.decode_metadata(file.read_bytes(), "old")
+    drop(file)
+    if why == "a file is there":
+        partition, names = next((path, names) for path, names in said.deleted.items() if names)
+        put(copy.path / partition / min(names), b"x")
+    elif why == "it is requested":
+        drop(copy.file(time_of(file), "clean.inflight"))
+    else:
+        known = [*(copy.meta / "metadata/.hoodie").rglob(f"{time_of(file)}*.deltacommit")]
+        assert known
+        for one in known:
+            drop(one)
+    assert plan(copy, time_of(file)).files == ()
+
+
+@VERSIONS
 def test_a_file_that_a_clean_has_left_is_not_called_deleted(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     file = other(copy, "clean")
