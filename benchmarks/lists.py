@@ -117,7 +117,7 @@ def large(scratch: Path, commits: int) -> bool:
 def unpacked(name: str, scratch: Path) -> Path:
     """A sample table of version 6; returns its base path."""
     with tarfile.open(TABLES / "v6" / f"{name}.tar.gz") as archive:
-        archive.extractall(scratch, filter="tar")
+        archive.extractall(scratch, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
     return scratch / name / "table"
 
 

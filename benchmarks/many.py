@@ -164,7 +164,7 @@ def generated(folder: Path, partitions: int, files: int) -> Path:
 
 def unpack(folder: Path, version: str, name: str) -> Path:
     with tarfile.open(TABLES / version / f"{name}.tar.gz") as archive:
-        archive.extractall(folder, filter="tar")
+        archive.extractall(folder, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
     return folder / name / "table"
 
 

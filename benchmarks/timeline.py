@@ -125,7 +125,7 @@ def measure(chosen: dict[str, list[str]], runs: int) -> dict[str, list[float]]:
 def generate(case: Case, scratch: Path) -> Path:
     """Makes the table of a case; returns its base path."""
     with tarfile.open(TABLES / case.version / "cow_cleaned.tar.gz") as archive:
-        archive.extractall(scratch, filter="tar")
+        archive.extractall(scratch, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
     base = scratch / "cow_cleaned" / "table"
     times = [format_time(BEGIN + dt.timedelta(minutes=number)) for number in range(case.instants)]
     timeline, archive_folder = folders(base, case.version)

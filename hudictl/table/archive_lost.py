@@ -1,6 +1,7 @@
 """What a repair of the archive has lost, as its record says: a whole archive does not show it."""
 
 from hudictl.errors import Unreadable
+from hudictl.formats.layouts import OWN
 from hudictl.table.kept import UNDO_OPERATION, read_room
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
@@ -9,11 +10,15 @@ ARCHIVE_REPAIR = "archive repair"
 """The kind of operation that mends an archive."""
 LOST_UNTIL = "lost_until"
 """Key of its plan: the greatest requested time of an instant that may be lost; "" if nothing is."""
+NOTE = f"{OWN}/archive-lost"
+"""An empty file that a repair with a loss leaves: without it no record has to be read."""
 
 
 def lost_until(table: Table) -> str:
     """The time up to which instants of the archive may be lost by a repair that was not undone; "" if none is. Raises
     Unreadable: the record of such a repair; StorageFailed."""
+    if table.storage.stat(NOTE) is None:
+        return ""
     found: dict[str, str] = {}
     for time in operation_instants(table.storage):
         operation = _operation(table, time)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.table.archive_lost import LOST_UNTIL, lost_until
+from hudictl.table.archive_lost import LOST_UNTIL, NOTE, lost_until
 from hudictl.table.kept import new_room
 from hudictl.table.open import open_table
 from hudictl.table.operations import Attempt, Operation, operation_path, recorded
@@ -27,6 +27,8 @@ def record(table: Table, instant: str, kind: str, target: str, until: str = "", 
             raise OSError("no space")
         return replace(ATTEMPT)
 
+    if until:
+        table.storage.replace(NOTE, b"")
     operation = Operation(instant, kind, target, {LOST_UNTIL: until} if until else {})
     try:
         recorded(table.storage, operation, "test", work)
@@ -41,6 +43,13 @@ def test_the_latest_of_several(table: Table) -> None:
     record(table, "20261129120000003", "archive repair", "archived timeline")
     record(table, "20261129120000004", "timeline quarantine", "T", "20261122000000000")
     assert lost_until(table) == "20261121000000002"
+
+
+def test_without_the_note_of_a_loss_no_record_is_read(table: Table) -> None:
+    """A table that is old has many."""
+    record(table, "20261129120000001", "archive repair", "archived timeline", "20261121000000002")
+    table.storage.delete([NOTE])
+    assert lost_until(table) == ""
 
 
 def test_a_repair_that_has_died_counts(table: Table) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Incomplete
 from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
 from hudictl.storage import Folders, Storage, delete_all
-from hudictl.table.archive_lost import LOST_UNTIL
+from hudictl.table.archive_lost import LOST_UNTIL, NOTE
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
@@ -106,6 +106,8 @@ def execute_repair(session: Session, plan: RepairPlan, again: Callable[[], Repai
         return Begun(held, instant_now(session.table), None)
 
     def work(run: Begun[None]) -> RepairResult:
+        if plan.lost_until:
+            session.table.storage.replace(NOTE, b"")
         kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True).table
         for file in plan.files:
             session.monitor.step(f"{file.change} {file.path}")

@@ -12,14 +12,16 @@ from hudictl.reports.health.partition import Differences, differences
 from hudictl.state.orphans.second import second_files
 from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.table.files.view import committed_without
+from hudictl.table.timeline.active import empty_commits
 
 
 def without_content(look: Look) -> Iterator[Finding]:
     """Empty completed commits: the writer died, or the disk was full, after the file was created."""
     table, timeline = look.facts.table, look.facts.timeline
+    empty = {file.name for file in empty_commits(timeline)}
     for instant in timeline.completed_writes():
-        for found in damaged_files(table, timeline, instant):
-            if not found.body:
+        for found in damaged_files(table, timeline, instant) if empty.intersection(instant.names) else ():
+            if found.file.name in empty:
                 meaning = "the file of this commit is empty: it does not name its data files"
                 remedy = remedy_of_damage(found) or look.way_before(instant.time)
                 yield Finding("empty-commit", ERROR, found.file.name, meaning, remedy)
