@@ -133,7 +133,7 @@ def test_a_write_comes_into_the_archive_meanwhile(archived: Callable[[str], Copy
     copy = archived(version)
     (target,) = named(copy, "S")
     made = plan(copy, target)
-    records.archive(copy, LATE)
+    records.archive(copy, LATE, number=10)
     before = tree(copy.path, ".hoodie/.hudictl")
     error = attempt(lambda: execute.execute_restore(session(copy.table), made))
     assert isinstance(error, Conflict)
@@ -264,7 +264,7 @@ def test_a_compaction_may_be_among_the_archived_writes(unpack: Unpack, version: 
     records.archive(copy, between, "deltacommit")
     options = RestoreOptions(to_instant=True)
     plan(copy, target, options)
-    records.archive(copy, LATE)
+    records.archive(copy, LATE, number=10)
     error = attempt(lambda: plan(copy, target, options))
     assert isinstance(error, Refused)
     assert error.fields["archived"] == [between]
