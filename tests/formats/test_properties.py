@@ -231,3 +231,9 @@ def test_a_line_of_hudis_configuration(line: str, pair: tuple[str, str] | None) 
 def test_a_configuration_that_is_no_utf_8() -> None:
     with pytest.raises(ValueError, match="utf-8"):
         properties.decode_config(b"a=\xff")
+
+
+def test_the_last_line_of_a_cut_file_is_not_legible() -> None:
+    """Half of a value looks like a value."""
+    assert properties.legible(b"a=1\nb=MERGE_ON", ()) == {"a": "1"}
+    assert properties.legible(b"a=1\nb=MERGE_ON_READ\n", ()) == {"a": "1", "b": "MERGE_ON_READ"}

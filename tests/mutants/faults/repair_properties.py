@@ -36,6 +36,7 @@ FAULTS = (
         "        if sha256(read_whole(table.storage, path, found.size)).hexdigest() not in right:\n",
         "        if False:\n",
         "an undo brings damaged properties back over those that were changed since",
+        ("ops/repair/test_properties.py",),
     ),
     Fault(
         "formats/properties.py",
