@@ -20,6 +20,7 @@ from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import read_requested_replace
 
 
 def plans(look: Look) -> Iterator[Finding]:
@@ -48,8 +49,10 @@ def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
 def _gentlest(table: Table, instant: Instant) -> tuple[Remedy, ...]:
     """The command that takes what cannot be run out of a plan: of a clustering that has not begun only some input
     groups; else the whole plan goes."""
-    resize = entries_of(table.storage, HASHING_METADATA)
-    if instant.state is State.REQUESTED and service_of(table, instant) == CLUSTERING and not resize:
+    requested = instant.state is State.REQUESTED and service_of(table, instant) == CLUSTERING
+    # A run of what is left would read the folder from which the table was moved.
+    moved = requested and first_elsewhere(read_requested_replace(table, instant).bases, table.uri)
+    if requested and not moved and not entries_of(table.storage, HASHING_METADATA):
         return mended(command_of("clustering prune", instant.time))
     return mended(command_of("rollback", instant.time))
 
