@@ -10,25 +10,32 @@ LOST = "table/archive_lost.py"
 
 FAULTS = (
     Fault(
-        GUARDS, "    if until > target:\n", "    if False:\n", "a restore passes over writes that the archive has lost"
+        GUARDS,
+        "    if until > target:\n",
+        "    if False:\n",
+        "a restore passes over writes that the archive has lost",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         GUARDS,
         "    archive_is_known(table, target)\n    later = ",
         "    later = ",
         "a savepoint is made before writes that the archive has lost",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         "ops/restore/scope.py",
         "    guards.archive_is_known(table, target)\n",
         "",
         "a restore leaves the files of archived writes that are lost, and they come back",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         "state/orphans/ownership.py",
         "    if file.data.instant <= records.lost_until and file.path not in records.asked:\n",
         "    if False:\n",
         "files of archived commits are deleted, because the archive has lost them",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         LOST,
@@ -68,12 +75,14 @@ FAULTS = (
         "                    fmt.check_lsm(self._read_at(name), self.sizes[name], name)\n",
         "",
         "a file with damaged contents stays, and Hudi's merge of the archive fails",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         FORMAT,
         "told == (len(records), position)",
         "told[0] == len(records)",
         "a block that is lost behind another one is not noticed",
+        ("ops/repair/test_archive.py",),
     ),
     Fault(
         PLAN,
@@ -86,11 +95,5 @@ FAULTS = (
         '    if first and min(witnessed, default="~") <= first and witnessed.issuperset(writes):\n',
         "    if first:\n",
         "beyond a savepoint, archived writes are lost that no one names, and a restore passes over them",
-    ),
-    Fault(
-        PLAN,
-        "        until |= {*named, _end(timeline, witnessed)}\n",
-        "        until |= {_end(timeline, witnessed)}\n",
-        "lost writes that the metadata table names are forgotten",
     ),
 )

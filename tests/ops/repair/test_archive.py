@@ -2,12 +2,15 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats import archived_timeline as fmt
+from hudictl.formats.archived_timeline import check_lsm, decode_lsm
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
@@ -405,3 +408,25 @@ def test_the_merged_file_of_a_dead_writer_stands_for_a_damaged_one(tmp_path: Pat
     repair(base)
     assert (instants(base), made.lost) == (before, ())
     assert live(base) == right - set(low) | {high.name}
+
+
+def test_a_file_with_damaged_contents_makes_room(tmp_path: Path) -> None:
+    """Its times can be read, and another column cannot: Hudi's merge of the archive would fail at it."""
+    base = support.unpack("v9", "cow_cleaned", tmp_path)
+    file = max(lsm(base).glob("*.parquet"))
+    body = file.read_bytes()
+    for at in range(4, len(body) - 8):
+        damaged = body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]
+        read_at = partial(_slice, damaged)
+        with suppress(Unreadable):
+            decode_lsm(read_at, len(damaged), file.name)
+            try:
+                check_lsm(read_at, len(damaged), file.name)
+            except Unreadable:
+                break
+    put(file, damaged)
+    assert f".hoodie/timeline/history/{file.name}" in {entry.path for entry in plan(base).files if entry.body is None}
+
+
+def _slice(body: bytes, start: int, length: int) -> bytes:
+    return body[start : start + length]

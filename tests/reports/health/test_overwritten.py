@@ -37,7 +37,7 @@ def test_a_clustering_whose_input_was_replaced_is_an_error_and_goes(
     assert found.severity == ERROR
     assert found.subject.startswith(LATER)
     assert f"that {by} has changed since, in {partition!r}" in found.meaning
-    assert first_command(found) == f"hudictl {'rollback' if inflight else 'clustering prune'} {LATER}"
+    assert first_command(found) == f"hudictl rollback {LATER}"
     assert follow(copy, first_command(found)) == 0
     assert told(copy, "clustering-overwritten") == []
 
