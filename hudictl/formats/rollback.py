@@ -175,6 +175,16 @@ def encode_metadata(metadata: RollbackMetadata) -> bytes:
     return avro.encode(metadata_to_avro(metadata), METADATA_SCHEMA)
 
 
+def encode_result_of(plan: StoredRollbackPlan, time: str) -> bytes:
+    """The result of a rollback that has deleted all files of its stored plan; without its log blocks, which nobody
+    reads."""
+    done: dict[str, RollbackPartition] = {}
+    for request in plan.requests:
+        before = done.get(request.partition, RollbackPartition()).deleted
+        done[request.partition] = RollbackPartition((*before, *request.files))
+    return encode_metadata(RollbackMetadata(time, 0, plan.target, done))
+
+
 def decode_taken_back(body: avro.Body, what: str) -> frozenset[str]:
     """The requested times of the instants that a completed rollback has rolled back. Raises Unreadable."""
     return avro.decode(body, METADATA, what, lambda value: frozenset(value["commitsRollback"]))

@@ -42,7 +42,5 @@ BY_HAND: dict[str, str] = {
     "v6-mor_clustering-replacecommit-missing": _BUILT_ON,
     "v6-mor_pending_compaction-compaction.requested-missing": _UNOWNED,
 }
-HUDI_DIFFERS: dict[str, str] = {}
-"""Those after which Hudi does otherwise all the same, with the reason."""
 MOST = 0.05
 """The share of all damages that may be here."""

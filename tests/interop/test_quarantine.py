@@ -15,7 +15,6 @@ from tests.interop.scenarios import batch, digest
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
-ENDS = ("commit", "deltacommit", "replacecommit", "clean", "clean.requested", "compaction.requested", "indexing")
 
 
 def newest(base: Path, end: str) -> Path | None:

@@ -14,8 +14,6 @@ from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import META
 from hudictl.formats.rollback import (
     InstantInfo,
-    RollbackMetadata,
-    RollbackPartition,
     RollbackRequest,
     StoredRollbackPlan,
 )
@@ -112,11 +110,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     _delete(metadata, files)
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
     # From the stored plan: an earlier attempt may already have deleted the files.
-    done: dict[str, RollbackPartition] = {}
-    for request in plan.requests:
-        before = done.get(request.partition, RollbackPartition()).deleted
-        done[request.partition] = RollbackPartition((*before, *request.files))
-    result = rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))
+    result = rollback.encode_result_of(plan, time)
     remove_traces(metadata, {target, time})
     create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, completion_now(metadata, time))
 

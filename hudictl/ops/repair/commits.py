@@ -165,7 +165,7 @@ def _schema(found: Damaged, own: Sequence[str], like: bytes) -> str:
     other = str(more.get("schema") or "")
     if not own:
         return other
-    schemas = {json.dumps(_without_own_columns(text), sort_keys=True): text for text in own}
+    schemas = {json.dumps(_without_own_columns(text), sort_keys=True): text for text in dict.fromkeys(own)}
     if len(schemas) > 1:
         _refuse(found, "its files have several schemas")
     ((fields, text),) = schemas.items()

@@ -53,7 +53,7 @@ def plan_unscheduling(session: Session, time: str, asked: Collection[str], idle_
             f"{instant} has no operation for {first_few([data_path(*group) for group in sorted(unknown)])}",
             hint=f"`{command_of('compaction show', time)}` shows its files",
         )
-    _nobody_at_work(session, signs, idle_ms)
+    liveness.nothing_at_work(session.table, session.engine, signs, session.locking, idle_ms)
     _no_later_rows(session, signs, instant, groups)
 
     body = without_operations(read_instant(session.table, request), request.name, groups)
@@ -110,7 +110,7 @@ def plan_pruning(session: Session, time: str, asked: Collection[str], idle_ms: i
                     )
     if not why:
         return RepairPlan(Kind.PRUNE, time, (), session.lock)
-    _nobody_at_work(session, signs, idle_ms)
+    liveness.nothing_at_work(table, session.engine, signs, session.locking, idle_ms)
     left = without_input_groups(body, request.name, why)
     reasons = (
         *(f"input group {n} of {count_of(len(inputs[n].files), 'file')}: {why[n]}" for n in sorted(why)),
@@ -172,10 +172,6 @@ def _requested(
             instant=time,
         )
     return signs, instant, request
-
-
-def _nobody_at_work(session: Session, signs: Signs, idle_ms: int) -> None:
-    liveness.nothing_at_work(session.table, session.engine, signs, session.locking, idle_ms)
 
 
 def _no_later_rows(session: Session, signs: Signs, instant: Instant, groups: Collection[Group]) -> None:

@@ -1,6 +1,6 @@
 """``timeline quarantine``: files of an instant that cannot be read make room for what the others prove."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
@@ -11,8 +11,6 @@ from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import (
     CLEAN,
     INDEXING,
-    LOGCOMPACTION,
-    PENDING_ONLY,
     ROLLBACK,
     Instant,
     InstantFile,
@@ -21,11 +19,12 @@ from hudictl.formats.instants import (
     instant_file_name,
 )
 from hudictl.formats.restore import StoredRestorePlan
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, StoredRollbackPlan
+from hudictl.formats.rollback import InstantInfo
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import liveness
 from hudictl.ops.repair.commits import MadeAgain, commit_again
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
+from hudictl.ops.restore.plan import service_actions
 from hudictl.ops.savepoint.planning import files_again
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import command_of, seconds
@@ -171,7 +170,7 @@ def _from_plan(session: Session, found: Damaged) -> bytes:
     if found.file.action == INDEXING:
         return plans.encode_index_metadata(body, request.name)
     if found.file.action == ROLLBACK:
-        return _rollback_result(rollback.decode_plan(body, request.name), found.file.time)
+        return rollback.encode_result_of(rollback.decode_plan(body, request.name), found.file.time)
     planned = clean.decode_plan(body, request.name).files
     absent = set(sweep(table, session.engine, planned).absent(planned))
     left = {path: [name for name in names if data_path(path, name) not in absent] for path, names in planned.items()}
@@ -196,20 +195,7 @@ def _restore_plan(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
     target = find_commit(table, signs.timeline, saved[-1])
     removed = instants_after(table, signs.timeline, target, own_rule(table))
     # As hudictl's own restore lists them: a table service under both of its actions.
-    pairs = ((entry.time, action) for entry in removed for action in (entry.action, *_services(entry)))
+    pairs = ((entry.time, action) for entry in removed for action in (entry.action, *service_actions(entry)))
     plan = StoredRestorePlan(tuple(InstantInfo(*pair) for pair in dict.fromkeys(pairs)), target.time)
     guess = f"that it goes back to {target.time}: it is the newest savepoint, and `hudictl resume` goes on to it"
     return MadeAgain(restore.encode_plan(plan), (Way.TO_SAVEPOINT.value,), guessed=(guess,))
-
-
-def _services(instant: Instant) -> Iterator[str]:
-    return (file.action for file in instant.files if file.action in PENDING_ONLY and file.action != LOGCOMPACTION)
-
-
-def _rollback_result(plan: StoredRollbackPlan, time: str) -> bytes:
-    """The result of a rollback that has deleted all files of its plan; which log blocks it wrote, nobody reads."""
-    done: dict[str, RollbackPartition] = {}
-    for request in plan.requests:
-        before = done.get(request.partition, RollbackPartition()).deleted
-        done[request.partition] = RollbackPartition((*before, *request.files))
-    return rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))

@@ -186,8 +186,13 @@ def encode_plan(plan: RestorePlan) -> bytes:
     for removal in (entry for entry in plan.undo.removals if not entry.only_archived):
         actions = [removal.action]
         if removal.instant is not None:
-            # Without log compaction: Hudi's restore stops at that action.
-            services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
-            actions += [action for action in services if action != fmt.LOGCOMPACTION]
+            actions += service_actions(removal.instant)
         infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
     return restore.encode_plan(restore.StoredRestorePlan(tuple(infos), plan.target))
+
+
+def service_actions(instant: fmt.Instant) -> list[str]:
+    """The actions under which a table service was pending. Without log compaction: Hudi's restore stops at it."""
+    return [
+        file.action for file in instant.files if file.action in fmt.PENDING_ONLY and file.action != fmt.LOGCOMPACTION
+    ]
