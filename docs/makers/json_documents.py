@@ -41,7 +41,8 @@ _GROUP = "20261121030402687 --group part-0/75aec7d2-c5ef-44c4-aa95-9903e5d37ce6-
 EXAMPLES = {
     ("table show", ""): Example(table=UNFINISHED),
     ("table schema", "with `--history`"): Example(None),
-    ("partition repair", ""): Example("--yes", breaks="part-1/.hoodie_partition_metadata"),
+    ("partition repair", PLANNED): Example("--plan", breaks="part-1/.hoodie_partition_metadata"),
+    ("partition repair", DONE): Example(None),
     ("table set-property", ""): Example("hoodie.database.name=lake --yes"),
     ("timeline show", "with `--with-metadata-table`"): Example("--with-metadata-table"),
     ("timeline report", ""): Example(None),

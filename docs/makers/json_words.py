@@ -354,6 +354,7 @@ WORDS = {
     "SavepointPlan.operation": "The kind of plan.",
     "ServiceRemoval.files": "The timeline files to remove, in this order.",
     "ServiceRemoval.operation": "The kind of plan.",
+    "ServiceRemoval.undo": "The number with which `hudictl undo` takes it back; null if not done.",
     "Withdrawal.operation": "The kind of plan.",
     "delete_later_savepoints": "--delete-later-savepoints.",
     "grace_s": "--grace.",

@@ -12,7 +12,6 @@ from hudictl.phrases import command_of
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
     from hudictl.ops.clean_up.lock_break import LockBreak
-    from hudictl.ops.clean_up.metafiles import MetafilePlan
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
     from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
     from hudictl.ops.copy.execute import CopyResult
@@ -399,16 +398,11 @@ def pruning(time: str, files: Sequence[str], idle_ms: int) -> "Change[RepairPlan
     return repair("clustering prune", lambda session: plan_pruning(session, time, files, idle_ms))
 
 
-def metafile_repair(partitions: Sequence[str]) -> "Change[MetafilePlan, MetafilePlan]":
+def metafile_repair(partitions: Sequence[str]) -> "Change[RepairPlan, RepairResult]":
     """The metafiles of partitions, written again where they are missing or damaged."""
-    from hudictl.ops.clean_up.metafiles import plan_metafiles, repair_metafiles
+    from hudictl.ops.repair.metafiles import plan_metafiles
 
-    return Change(
-        "partition repair",
-        lambda session: plan_metafiles(session, partitions),
-        lambda session, plan: repair_metafiles(session, plan, partitions),
-        nothing=lambda plan: None if plan.partitions else "all metafiles are whole: nothing to do",
-    )
+    return repair("partition repair", lambda session: plan_metafiles(session, partitions))
 
 
 def set_properties(options: "PropertyOptions") -> "Change[PropertyPlan, PropertyPlan]":

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from hudictl.library.change import TableChange
-    from hudictl.ops.clean_up.metafiles import MetafilePlan
+    from hudictl.ops.repair.plan import RepairPlan, RepairResult
     from hudictl.reports.file_explain import FileExplained
     from hudictl.reports.file_history import FileEvent
     from hudictl.reports.logs.slices import SliceRow
@@ -66,7 +66,7 @@ class DataFiles:
 
         return Rows(SizeRow, lambda: skew_rows(self.table.core, self.table.engine, SMALL_FILE_LIMIT))
 
-    def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[MetafilePlan, MetafilePlan]":
+    def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[RepairPlan, RepairResult]":
         """The metafiles of partitions (all, or some), written again where they are missing or damaged."""
         from hudictl.library import changes
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hudictl.ops.clean_up.metafiles import MetafilePlan
 from hudictl.ops.clean_up.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.clean_up.service import ServiceRemoval
 from hudictl.ops.copy.execute import CopyResult
@@ -157,7 +156,8 @@ DOCUMENTS = (
     Document("record history", ROWS, RecordVersion),
     Document("record duplicates", ROWS, DuplicateRecord),
     Document("partition list", ROWS, PartitionRow),
-    Document("partition repair", RESULT, MetafilePlan),
+    Document("partition repair", RESULT, RepairPlan, PLANNED),
+    Document("partition repair", RESULT, RepairResult, DONE),
     Document("stats sizes", ROWS, SizeRow),
     Document("stats skew", ROWS, SizeRow),
     Document("stats amplification", ROWS, AmplificationRow),

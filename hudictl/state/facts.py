@@ -1,10 +1,12 @@
 """Everything on which guards and plans decide, read once."""
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from hudictl.engine.base import Engine
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import State
 from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
@@ -107,8 +109,11 @@ def read_signs(table: Table, clock: StorageClock | None = None, before: Signs | 
     )
 
 
-def signs_without_operations(table: Table) -> Signs:
-    """The same where the plan of a restore cannot be read: no restore and no rollback is known. Raises Unreadable."""
+def signs_of_damaged(table: Table) -> Signs:
+    """The same of a table in which the plan of a restore may be damaged: no restore and no rollback is known then.
+    Raises Unreadable."""
+    with suppress(Unreadable):
+        return read_signs(table)
     now_ms = storage_now_ms(None)
     beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
     return Signs(load_timeline(table), (), (), beats, locks, now_ms)

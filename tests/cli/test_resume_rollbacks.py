@@ -5,10 +5,11 @@ import shutil
 
 import pytest
 
+from hudictl.table.kept import room_times
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.crash import reader
-from tests.helpers import Copy, alone, drop, put, rollback_plan, savepoint, tree
+from tests.helpers import OWN, Copy, alone, drop, put, rollback_plan, savepoint, tree
 from tests.ops.rollback.beside_support import complete
 from tests.ops.rollback.execute_support import died, newest, own_files
 from tests.ops.undo.untouched_support import arm
@@ -95,7 +96,7 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     arm(copy, copy.commits[-2], inflight=True)
     before = tree(copy.path)
     planned = resume(tell, copy, "--discard-rollbacks", "--plan", "-o", "json")
-    assert (planned.code, planned.json["result"]) == (0, {"rollbacks": [LATER]})
+    assert (planned.code, planned.json["result"]) == (0, {"rollbacks": [LATER], "undo": None})
     assert planned.json["notes"][-1] == "planned only: nothing was changed"
     assert resume(tell, copy, "--discard-rollbacks").code == 4
     assert tree(copy.path) == before
@@ -104,6 +105,10 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     assert copy.having("rollback") == []
     assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     assert resume(tell, copy, "--discard-rollbacks").out == "nothing is pending\n"
+    (number,) = room_times(copy.table)
+    assert f"`hudictl undo {number}`" in done.out
+    assert tell("undo", number, "-t", copy.path, "--yes", "--idle", "0s").code == 0
+    assert tree(copy.path, OWN) == {path: file for path, file in before.items() if not path.startswith(OWN)}
 
 
 @VERSIONS

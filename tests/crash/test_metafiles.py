@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.formats.properties import decode
-from hudictl.ops.clean_up.metafiles import plan_metafiles, repair_metafiles
+from hudictl.ops.repair.metafiles import plan_metafiles
+from hudictl.ops.repair.plan import execute_repair
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
@@ -18,7 +19,9 @@ NAME = ".hoodie_partition_metadata"
 
 def _repair(base: Path) -> None:
     table = open_table(str(base))
-    repair_metafiles(session(table), plan_metafiles(session(table)))
+    plan = plan_metafiles(session(table))
+    if plan.files:
+        execute_repair(session(table), plan, lambda: plan_metafiles(session(table)))
 
 
 @pytest.mark.short("v6", "v9")

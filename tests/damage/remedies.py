@@ -2,14 +2,16 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from hudictl.errors import HudictlError
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import INFO
 from hudictl.table.open import open_table
+from tests.cli.options_support import takes
 from tests.helpers import ENGINE
 
 _TEN_MINUTES = 600_000
@@ -26,6 +28,14 @@ class Mended:
 
     commands: tuple[tuple[str, int], ...]
     left: tuple[Found, ...]
+
+
+def as_operator(words: Sequence[str], base: Path) -> list[str]:
+    """The command line of an operator who agrees, keeps what is deleted, and knows that no writer runs."""
+    given = [word for word in words if not word.startswith("--table=")]
+    known = takes(given)
+    more = (["--yes"], ["--idle", "0s"], ["--keep-files"])
+    return [*given, *chain.from_iterable(option for option in more if option[0] in known), "-t", str(base)]
 
 
 def findings(base: Path) -> list[Found]:

@@ -117,6 +117,7 @@ def _discard(
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.library import changes
+    from hudictl.phrases import undo_text
 
     with opened_table(common, change, engine_options) as table:
         lines = [f"{entry.instant}: {entry.told}" for entry in pending.said(table.opened, idle_ms)]
@@ -128,8 +129,8 @@ def _discard(
         if not change.plan:
             confirm(table_line(table), f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
             with working(table):
-                planned.execute()
-            said = f"discarded {times}: the table's data was not changed"
+                plan = planned.execute() or plan
+            said = f"discarded {times}: the table's data was not changed{undo_text(plan.undo)}"
     if common.json and pending.finish:
         return [*lines, said]
     notes = PLANNED if change.plan else ()

@@ -125,6 +125,7 @@ def service_change(
 ) -> "ChangeCommand[ServiceRemoval, ServiceRemoval]":
     """The removal of a pending clean, or of an indexing."""
     from hudictl.library import changes
+    from hudictl.phrases import undo_text
     from hudictl.render.plans import print_service_removal
 
     return ChangeCommand(
@@ -133,7 +134,9 @@ def service_change(
         show=print_service_removal,
         shown_first=True,
         question=lambda plan: Question(f"Remove the pending {plan.action} {target}?"),
-        done=lambda plan, _result: f"removed the pending {plan.action} {target}: {', '.join(plan.files)}",
+        done=lambda plan, result: (
+            f"removed the pending {plan.action} {target}: {', '.join(plan.files)}{undo_text(result.undo)}"
+        ),
     )
 
 

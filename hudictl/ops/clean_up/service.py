@@ -2,20 +2,20 @@
 
 Files that such a clean has deleted are not recovered; the next clean plans the others again. A clean that Hudi could
 finish is only removed if the operator discards it, and if the metadata table lists none of what it has deleted. An
-indexing is only
-removed if it has left nothing in the metadata table. So only timeline files are removed, the inflight file first, as
-Hudi does: after a crash the instant is still pending, and the same command removes it.
+indexing is only removed if it has left nothing in the metadata table. So only timeline files are removed, the inflight
+file first, as Hudi does: after a crash the instant is still pending, and the same command removes it. They are kept:
+``undo`` takes it back.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, INDEXING, Instant
 from hudictl.ops.fingerprint import PLAN_VERSION, table_fingerprint
 from hudictl.ops.guards import clock, liveness
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
 from hudictl.phrases import command_of
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.savepoints import readable_partitions
@@ -43,12 +43,12 @@ class ServiceOptions:
 
 @dataclass(frozen=True)
 class ServiceRemoval:
-    """A pending clean or indexing to remove: its timeline files in the order of their removal, and the reason; the
-    names in ``shown`` are those in JSON."""
+    """A pending clean or indexing to remove: its timeline files in the order of their removal, and the reason; when
+    removed, the number for ``hudictl undo``. The names in ``shown`` are those in JSON."""
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "action", "state", "reason"),
-        *("files", "lock"),
+        *("files", "lock", "undo"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.SERVICE_REMOVE.value
@@ -62,6 +62,7 @@ class ServiceRemoval:
     reason: str
     files: tuple[str, ...]
     lock: LockConfig
+    undo: str | None = None
 
 
 def is_service(table: Table, target: str) -> bool:
@@ -102,8 +103,9 @@ def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRe
 
     def work(run: Begun[Instant]) -> ServiceRemoval:
         run.held.check()
-        delete_instant(session.table, run.found)
-        return plan
+        kept = keeping_files(session, Kind.SERVICE_REMOVE, [run.time], [plan.target], asked=True).table
+        delete_instant(kept, run.found)
+        return replace(plan, undo=run.time)
 
     record = {"action": plan.action, "reason": plan.reason, "files": plan.files}
     return changing(session, Kind.SERVICE_REMOVE, plan.target, record, look=look, work=work)

@@ -30,7 +30,7 @@ from hudictl.ops.undo.execute import remove_traces
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
-from hudictl.state.facts import read_signs
+from hudictl.state.facts import signs_of_damaged
 from hudictl.storage import DeleteOutcome, Folders, delete_all
 from hudictl.storage.keeping import put_back
 from hudictl.table.files.sweep import sweep
@@ -91,8 +91,8 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
     contents = contents_of(table, room)
     if room != plan.room or contents.kept.keys() != plan.contents.kept.keys():
         raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
-    check(session, read_signs(table), room, contents, idle_ms)
-    nothing_in_the_way(session, data_of(contents.kept))
+    check(session, signs_of_damaged(table), room, contents, idle_ms)
+    nothing_in_the_way(session, room, data_of(contents.kept))
     no_version_gone(session, contents)
     return Begun(held, instant_now(table), contents)
 
@@ -103,7 +103,7 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     def enter(step: str) -> None:
         session.monitor.step(step)
         run.held.check()
-        check(session, read_signs(table), room, contents, idle_ms)
+        check(session, signs_of_damaged(table), room, contents, idle_ms)
 
     begin_undo(table, room)
     _make_pending(session, room)

@@ -15,7 +15,7 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import count_of
 from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timeline
-from hudictl.state.facts import Signs, read_signs
+from hudictl.state.facts import Signs, signs_of_damaged
 from hudictl.state.pending import planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
@@ -99,9 +99,9 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     writable_table(table, session.locking, time)
     room = required_room(table, time)
     contents = contents_of(table, room)
-    check(session, read_signs(table), room, contents, idle_ms)
+    check(session, signs_of_damaged(table), room, contents, idle_ms)
     data = data_of(contents.kept)
-    nothing_in_the_way(session, data)
+    nothing_in_the_way(session, room, data)
     no_version_gone(session, contents)
     # Without contents it is the rest of an undo.
     if begun_undo(table) is None and (contents.kept or contents.made):
@@ -153,12 +153,17 @@ def data_of(kept: Mapping[str, FileStatus]) -> dict[str, dict[str, int]]:
     return dict(found)
 
 
-def nothing_in_the_way(session: Session, data: Mapping[str, Mapping[str, int]]) -> None:
-    """Raises Refused: a file with the name of one that comes back, and another size, has been written since; or its
-    folder is behind a link. StorageFailed, EngineFailed."""
-    compare = partial(workers.compare_sizes, session.table.storage)
+def nothing_in_the_way(session: Session, room: Room, data: Mapping[str, Mapping[str, int]]) -> None:
+    """What a repair has written in its place is none: ``check`` has looked at it.
+
+    Raises Refused: a file with the name of one that comes back, and another size, has been written since; or its folder
+    is behind a link. StorageFailed, EngineFailed."""
+    storage = session.table.storage
+    written = begun_plan(read_operation(storage, room.times[0])).written
+    compare = partial(workers.compare_sizes, storage)
     found = values(session.engine.map("look for files in the way", compare, [*data.items()]), "look for files")
-    wrong = [path for compared in found for path in compared.other]
+    other = (path for compared in found for path in compared.other)
+    wrong = [path for path in other if path not in written or storage.behind_link(path.rpartition("/")[0])]
     if wrong:
         raise Refused(
             f"{count_of(len(wrong), 'file')} cannot come back, for example {wrong[0]}: there is another file of this "

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
-from hudictl.errors import Conflict, NotFound, Refused, Unreadable
+from hudictl.errors import Conflict, NotFound, Refused
 from hudictl.formats import clean, plans, restore, rollback, savepoint
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import (
@@ -28,7 +28,7 @@ from hudictl.ops.restore.plan import service_actions
 from hudictl.ops.savepoint.planning import files_again
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import command_of, seconds
-from hudictl.state.facts import Signs, read_facts, read_signs, signs_without_operations
+from hudictl.state.facts import Signs, read_facts, signs_of_damaged
 from hudictl.state.services.harmful_cleans import has_run
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, first_half
@@ -52,11 +52,7 @@ def plan_quarantine(session: Session, time: str, idle_ms: int) -> RepairPlan:
     """
     table = session.table
     writable_table(table, session.locking)
-    try:
-        signs = read_signs(table)
-    except Unreadable:
-        # The plan of a restore: perhaps this one.
-        signs = signs_without_operations(table)
+    signs = signs_of_damaged(table)
     known_timeline(table, signs.timeline)
     at = [instant for instant in signs.timeline.instants if instant.time == time]
     if not at:

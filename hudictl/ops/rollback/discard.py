@@ -1,12 +1,12 @@
 """Discarding rollbacks that were requested, and have changed nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata.record import read_kept
@@ -18,9 +18,13 @@ from hudictl.table.timeline.active import Timeline, delete_instant, instant_now
 
 @dataclass(frozen=True)
 class Discard:
-    """Rollbacks to discard, newest first; they have changed nothing, or have no plan to be finished by."""
+    """Rollbacks to discard, newest first; they have changed nothing, or have no plan to be finished by.
+
+    - ``undo``: the number with which ``hudictl undo`` takes it back; null if not done.
+    """
 
     rollbacks: tuple[str, ...]
+    undo: str | None = None
 
 
 def plan_discard(session: Session, idle_ms: int) -> Discard:
@@ -49,15 +53,16 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
     """Removes them. Raises Conflict: the timeline has changed since planning; StorageFailed."""
 
     def work(run: Begun[Timeline]) -> Discard:
+        table = keeping_files(session, Kind.DISCARD_ROLLBACKS, [run.time], plan.rollbacks, asked=True).table
         for time in plan.rollbacks:
             run.held.check()
             # It may have set the metadata table aside, before it has changed the data.
             kept = read_kept(session.table, time)
             if kept is not None:
                 put_back_unchanged(session.table, kept)
-            delete_instant(session.table, run.found.find(time, ROLLBACK))
+            delete_instant(table, run.found.find(time, ROLLBACK))
             forget_kept(session.table, time)
-        return plan
+        return replace(plan, undo=run.time)
 
     return changing(
         session,

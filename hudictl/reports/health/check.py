@@ -7,7 +7,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, mended, unreadable
-from hudictl.state.facts import Signs, read_facts, read_signs, signs_without_operations
+from hudictl.state.facts import Signs, read_facts, read_signs, signs_of_damaged
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
@@ -110,4 +110,4 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
     except Unreadable as error:
         # A damaged restore: operations cannot be checked then, but everything else can.
         found.append(unreadable(error))
-        return signs_without_operations(table)
+        return signs_of_damaged(table)

@@ -70,7 +70,9 @@ def metadata_gap(
         files = facts.sweep.of_groups(file.group for file in unlisted)
         found = readable(facts.table, engine, committed_without(facts.timeline, removed), files, paths)
         unlisted = [file for file in unlisted if (file.partition, file.data.name) in found]
-    unfinished = {} if listing is None else read_though_pending(facts)
+    # Of a metadata table that cannot be read nobody knows what it hides.
+    hides = listing is not None or facts.known.unread is not None
+    unfinished = read_though_pending(facts) if hides else {}
     # Removed ones are cleaned up one after the other.
     unfinished = {} if unfinished.keys() & set(removed) else unfinished
     return Gap(hidden, tuple(sorted(unlisted, key=lambda file: file.path)), unfinished)

@@ -4,15 +4,9 @@ from tests.mutants.fault import Fault
 
 FILE = "ops/set_property.py"
 
-METAFILES = "ops/clean_up/metafiles.py"
+METAFILES = "ops/repair/metafiles.py"
 
 FAULTS = (
-    Fault(
-        METAFILES,
-        "        if not {row.partition for row in now.partitions} <= {row.partition for row in plan.partitions}:\n",
-        "        if False:\n",
-        "metafiles are written that nobody has seen in the plan",
-    ),
     Fault(
         METAFILES,
         "        if extension:\n",

@@ -137,7 +137,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    nothing_in_the_way(session, data)\n",
+        "    nothing_in_the_way(session, room, data)\n",
         "",
         "an undo replaces a file that was written since",
         (CHANGED,),
@@ -158,7 +158,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    nothing_in_the_way(session, data_of(contents.kept))\n",
+        "    nothing_in_the_way(session, room, data_of(contents.kept))\n",
         "",
         "an undo replaces a file that has come since its plan",
         (f"{TEST}::test_what_comes_after_the_plan_stops_it",),

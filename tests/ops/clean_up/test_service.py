@@ -20,6 +20,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, attempt, drop, plan, put, session, tree
 from tests.ops.clean_up.service_support import DAMAGES, broken_clean, indexing, left
+from tests.ops.repair.services_support import back
 from tests.state.orphans.find_support import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -43,6 +44,7 @@ def test_a_clean_without_plan_is_removed_and_recorded(unpack: Unpack, version: s
     copy = unpack(version, "cow_cleaned")
     before = tree(copy.path)
     broken_clean(copy, damage, begun=True)
+    damaged = tree(copy.path, OWN)
     done = remove(copy)
     # The inflight file first: what remains after a crash has its request.
     assert done.files == (f"{LATER}.clean.inflight", f"{LATER}.clean.requested")
@@ -51,7 +53,9 @@ def test_a_clean_without_plan_is_removed_and_recorded(unpack: Unpack, version: s
     operation = read_operation(copy.table.storage, time)
     assert operation is not None
     assert (operation.operation, operation.target, operation.last.exit_code) == ("remove table service", LATER, 0)
-    assert (is_service(copy.table, LATER), removed_already(copy.table, LATER)) == (True, time)
+    assert (is_service(copy.table, LATER), removed_already(copy.table, LATER), done.undo) == (True, time, time)
+    back(copy, time)
+    assert tree(copy.path, OWN) == damaged
 
 
 @VERSIONS

@@ -152,6 +152,14 @@ def test_a_first_write_that_failed_does_not_come_back_as_rows(unpack: Unpack, ve
     assert (error.fields["instant"], "failed-writes clean" in error.hint) == (failed, True)
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_nor_where_the_metadata_table_cannot_be_read(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "first_write_failed")
+    for file in (copy.meta / "metadata/files").glob("[0-9a-f]*.hfile"):
+        put(file, file.read_bytes()[:-1])
+    assert "older than every completed write" in refused(copy, Refused).message
+
+
 @VERSIONS
 def test_an_empty_file_of_a_pending_write_is_not_in_the_way(unpack: Unpack, version: str) -> None:
     """Hudi leaves it out when it builds the metadata table."""

@@ -6,21 +6,34 @@ import pytest
 
 from hudictl.errors import Conflict, NotFound, Refused
 from hudictl.formats.properties import decode
-from hudictl.ops.clean_up.metafiles import MISSING, MetafilePlan, plan_metafiles, repair_metafiles
+from hudictl.library import changes
+from hudictl.ops.repair.metafiles import MISSING
+from hudictl.ops.repair.plan import RepairPlan
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, Copy, drop, put, session, tree
+from tests.ops.repair.services_support import back
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 NAME = ".hoodie_partition_metadata"
 
 
-def plan(copy: Copy, *partitions: str) -> MetafilePlan:
-    return plan_metafiles(session(copy.table), partitions)
+def plan(copy: Copy, *partitions: str) -> RepairPlan:
+    return changes.metafile_repair(partitions).plan(session(copy.table))
 
 
-def repair(copy: Copy, *partitions: str) -> MetafilePlan:
-    return repair_metafiles(session(copy.table), plan(copy, *partitions), partitions)
+def execute(copy: Copy, made: RepairPlan, *partitions: str) -> str:
+    return changes.metafile_repair(partitions).execute(session(copy.table), made).undo
+
+
+def repair(copy: Copy, *partitions: str) -> RepairPlan:
+    made = plan(copy, *partitions)
+    execute(copy, made, *partitions)
+    return made
+
+
+def parts(made: RepairPlan) -> list[str]:
+    return [file.path.rpartition("/")[0] for file in made.files]
 
 
 def metafile(copy: Copy, partition: str = "part-1") -> Path:
@@ -37,15 +50,20 @@ def test_it_has_the_values_of_before(unpack: Unpack, version: str, name: str) ->
     whole = tree(copy.path, OWN)
     drop(files[0])
     put(files[1], files[1].read_bytes()[:30])
-    made = repair(copy)
-    assert {row.partition: row.problem == MISSING for row in made.partitions} == {
-        str(file.parent.relative_to(copy.path)): file == files[0] for file in files[:2]
-    }
+    damaged = tree(copy.path, OWN)
+    made = plan(copy)
+    number = execute(copy, made)
+    assert [(file.path, file.reasons[0] == MISSING) for file in made.files] == [
+        (str(file.relative_to(copy.path)), file == files[0]) for file in files[:2]
+    ]
+    assert made.guessed == ()
     assert {file: decode(file.read_bytes()) for file in files} == before
     after = tree(copy.path, OWN)
     changed = {path for path in {*whole, *after} if whole.get(path) != after.get(path)}
     assert {Path(path).name for path in changed if not (copy.path / path).is_dir()} <= {NAME, f".{NAME}.crc"}
-    assert plan(copy).partitions == ()
+    assert plan(copy).files == ()
+    back(copy, number)
+    assert tree(copy.path, OWN) == damaged
 
 
 @VERSIONS
@@ -53,8 +71,8 @@ def test_only_what_is_asked_for(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     for partition in ("part-0", "part-1"):
         drop(metafile(copy, partition))
-    assert [row.partition for row in repair(copy, "part-1/").partitions] == ["part-1"]
-    assert [row.partition for row in plan(copy).partitions] == ["part-0"]
+    assert parts(repair(copy, "part-1/")) == ["part-1"]
+    assert parts(plan(copy)) == ["part-0"]
     with pytest.raises(NotFound, match="part-9"):
         plan(copy, "part-9")
 
@@ -62,7 +80,7 @@ def test_only_what_is_asked_for(unpack: Unpack, version: str) -> None:
 def test_a_folder_that_nobody_needs_gets_none(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     put(copy.path / "other/file.txt", "")
-    assert plan(copy).partitions == ()
+    assert plan(copy).files == ()
 
 
 def test_the_base_file_format_is_refused(unpack: Unpack) -> None:
@@ -79,8 +97,8 @@ def test_another_that_is_lost_meanwhile(unpack: Unpack, version: str) -> None:
     drop(metafile(copy))
     made = plan(copy)
     drop(metafile(copy, "part-0"))
-    with pytest.raises(Conflict, match="other metafiles"):
-        repair_metafiles(session(copy.table), made)
+    with pytest.raises(Conflict, match="changed since planning"):
+        execute(copy, made)
     assert not metafile(copy).exists()
 
 
@@ -91,7 +109,7 @@ def test_a_restore_that_begins_meanwhile(unpack: Unpack, version: str) -> None:
     made = plan(copy)
     copy.write("20271121000000000.restore.requested", b"")
     with pytest.raises(Refused, match="pending"):
-        repair_metafiles(session(copy.table), made)
+        execute(copy, made)
     assert not metafile(copy).exists()
 
 
@@ -101,5 +119,16 @@ def test_one_that_hudi_has_made_meanwhile(unpack: Unpack) -> None:
     drop(metafile(copy))
     made = plan(copy)
     put(metafile(copy), body)
-    repair_metafiles(session(copy.table), made)
+    with pytest.raises(Conflict, match="changed since planning"):
+        execute(copy, made)
     assert metafile(copy).read_bytes() == body
+
+
+def test_a_partition_that_no_known_commit_made(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    put(copy.path / "other" / NAME, b"")
+    made = repair(copy)
+    newest = max(path.name[:17] for path in copy.timeline.iterdir() if path.name[0].isdigit())
+    assert decode((copy.path / "other" / NAME).read_bytes())["commitTime"] == newest
+    assert "have made other: its" in made.guessed[0]
+    assert newest in made.guessed[0]
