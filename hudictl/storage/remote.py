@@ -28,6 +28,7 @@ AS_VERSIONS = "{} keeps deleted objects as versions, and their space. They can b
 FOR_DAYS = "{} keeps deleted objects for {:g} days (soft delete), and their space. They can be restored until then."
 _Answer = TypeVar("_Answer")
 _Item = TypeVar("_Item")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -223,8 +224,7 @@ class RemoteStorage(Storage):
 
     def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
         _log.debug("move %d files", len(moves))
-        with ThreadPoolExecutor(min(AT_ONCE, len(moves) or 1)) as pool:
-            reasons = list(pool.map(_reason_of(lambda move: self._copy(*move, over=over)), moves))
+        reasons = at_once(_reason_of(lambda move: self._copy(*move, over=over)), moves)
         copied = [source for (source, _), reason in zip(moves, reasons, strict=True) if reason is None]
         left = [(source, reason) for (source, _), reason in zip(moves, reasons, strict=True) if reason is not None]
         return [*self.delete(copied), *(DeleteOutcome(source, reason) for source, reason in left)]
@@ -296,9 +296,8 @@ class RemoteStorage(Storage):
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
         """Deletes objects; returns the errors of those that still exist. An absent one is no error."""
-        with ThreadPoolExecutor(min(AT_ONCE, len(names) or 1)) as pool:
-            reasons = pool.map(_reason_of(self.filesystem.rm_file), names)
-            return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
+        reasons = at_once(_reason_of(self.filesystem.rm_file), names)
+        return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
 
 
 def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> Any:
@@ -340,6 +339,12 @@ def _folders_above(name: str) -> Iterator[str]:
     while "/" in name:
         name = name.rpartition("/")[0]
         yield name
+
+
+def at_once(function: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Value]:
+    """A function's values, several at once. Raises what it raises."""
+    with ThreadPoolExecutor(min(AT_ONCE, len(items) or 1)) as pool:
+        return list(pool.map(function, items))
 
 
 def _reason_of(function: Callable[[_Item], object]) -> Callable[[_Item], str | None]:

@@ -3,13 +3,10 @@
 import json
 import logging
 import os
-import random
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import fsspec
 
@@ -24,15 +21,14 @@ from hudictl.storage.base import (
     other_size,
     refuse_larger,
 )
-from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, errors, status, words
+from hudictl.storage.batches import Kept, patiently
+from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, at_once, errors, status, words
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
 _log = logging.getLogger(__name__)
 
 _LATER = frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "OperationAborted"})
 """Codes of errors that another try may not meet."""
-_PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
-"""Between the tries, in seconds, about: many tasks delete at once."""
 _ONE_COPY_BYTES = 5 * 1024**3
 """What one request copies at most."""
 _NO_VERSION = (None, "", "null")
@@ -41,10 +37,6 @@ _ARCHIVED = ("GLACIER", "DEEP_ARCHIVE")
 """Storage classes of which nothing can be read before it is restored."""
 _TRIES = 10
 """Delete markers above one object, at most: each deletion that is tried again may add one."""
-_Item = TypeVar("_Item")
-_Value = TypeVar("_Value")
-_STEADY = 3
-"""The index of the longest pause while a store still deletes some of the files."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +185,7 @@ class S3Storage(RemoteStorage):
             stays = "" if version in _NO_VERSION else str(version)
             return FileVersion(path, stays, found.size, found.modified_ms, answer["ETag"])
 
-        return {found.path: found for found in _at_once(now, paths) if found is not None}
+        return {found.path: found for found in at_once(now, paths) if found is not None}
 
     def versions_gone(self, versions: Sequence[FileVersion]) -> Sequence[tuple[str, str]]:
         def gone(version: FileVersion) -> str | None:
@@ -205,7 +197,7 @@ class S3Storage(RemoteStorage):
             kind = found[0].get("StorageClass")
             return f"its old version is in the storage class {kind}: restore it first" if kind in _ARCHIVED else None
 
-        told = zip(versions, _at_once(gone, versions), strict=True)
+        told = zip(versions, at_once(gone, versions), strict=True)
         return [(version.path, reason) for version, reason in told if reason is not None]
 
     def bring_back(self, versions: Sequence[FileVersion]) -> Sequence[DeleteOutcome]:
@@ -218,7 +210,7 @@ class S3Storage(RemoteStorage):
                 return DeleteOutcome(version.path, words(error))
             return DeleteOutcome(version.path)
 
-        return _at_once(brought, versions)
+        return at_once(brought, versions)
 
     def read_version_of(self, version: FileVersion, most_bytes: int) -> bytes:
         bucket, key = self._bucket_and_key(version.path)
@@ -337,41 +329,24 @@ class S3Storage(RemoteStorage):
             raise FileNotFoundError(folder)
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        keys = {self.filesystem.split_path(name)[1]: name for name in names}
-        failed = self._errors_of(list(keys))
-        tries = 0
-        while tries < len(_PAUSES_S):
-            again = [key for key, (code, _) in failed.items() if code in _LATER]
-            if not again:
-                break
-            pause = _PAUSES_S[tries]
-            # A store that limits its requests answers so for single keys; s3fs tries only whole calls again.
-            if pause >= 1:
-                _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
-            time.sleep(pause * random.uniform(0.5, 1.5))
-            left = self._errors_of(again)
-            failed = {key: error for key, error in failed.items() if error[0] not in _LATER} | left
-            # With 16 calls at once a store may take long for all of them: it is given up only if it deletes nothing.
-            tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)
-        return {keys[key]: f"{code}: {message}" if code else message for key, (code, message) in failed.items()}
+        return patiently(self._delete_once, names)
 
-    def _errors_of(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Deletes keys in one call; code and message of the error of each that still exists."""
+    def _delete_once(self, names: Sequence[str]) -> dict[str, Kept]:
+        """Deletes objects in one call."""
         # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
         bucket, _ = self._bucket_and_key("")
+        keys = {self.filesystem.split_path(name)[1]: name for name in names}
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         try:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
             found = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
-            return {entry["Key"]: (str(entry.get("Code")), str(entry.get("Message"))) for entry in found}
+            return {keys[entry["Key"]]: _kept(entry.get("Code"), entry.get("Message")) for entry in found}
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
-            return dict.fromkeys(keys, ("", words(error)))
+            return dict.fromkeys(names, Kept(words(error)))
 
 
-def _at_once(function: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Value]:
-    """A function's values, several at once. Raises what it raises."""
-    with ThreadPoolExecutor(min(AT_ONCE, len(items) or 1)) as pool:
-        return list(pool.map(function, items))
+def _kept(code: str | None, message: str | None) -> Kept:
+    return Kept(f"{code}: {message}", code in _LATER)
 
 
 def _is(entry: Mapping[str, Any], version: FileVersion) -> bool:
