@@ -5,6 +5,7 @@ as much as hudictl's; the requests are what counts on a real store.
 """
 
 import argparse
+import re
 import shutil
 import socket
 import sys
@@ -23,7 +24,8 @@ from tests.stores.server import Server
 
 COMMITS = 3
 OPERATIONS = ("restore", "rollback")
-REQUEST = b" HTTP/1.1\r\n"
+REQUEST = re.compile(rb"[A-Z]+ \S+ HTTP/1\.1\r\n")
+"""How what a client sends begins: it waits for each answer. A request of several parts has such lines inside, too."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -123,7 +125,7 @@ def pump(source: socket.socket, target: socket.socket, requests: list[None] | No
         try:
             while data := source.recv(1 << 16):
                 if requests is not None:
-                    requests.extend([None] * data.count(REQUEST))
+                    requests.extend([None] * bool(REQUEST.match(data)))
                 target.sendall(data)
         except OSError:
             return

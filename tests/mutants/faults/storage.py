@@ -238,24 +238,10 @@ FAULTS = (
     ),
     Fault(
         S3,
-        '            return dict.fromkeys(keys, ("", words(error)))\n',
+        "            return dict.fromkeys(names, Kept(words(error)))\n",
         "            return {}\n",
         "files of a lost answer count as deleted",
         ("storage/test_s3.py::test_a_lost_answer_to_a_deletion",),
-    ),
-    Fault(
-        S3,
-        "            again = [key for key, (code, _) in failed.items() if code in _LATER]\n",
-        "            again: list[str] = []\n",
-        "a restore ends with 20 where a store limits its requests",
-        ("storage/test_s3.py::test_what_a_store_has_put_off_is_deleted_later",),
-    ),
-    Fault(
-        S3,
-        "            tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)\n",
-        "            tries += 1\n",
-        "a restore ends with 3 where a store is slower than hudictl asks",
-        ("storage/test_s3.py::test_a_store_that_deletes_slowly_is_waited_for",),
     ),
     Fault(
         REMOTE,
