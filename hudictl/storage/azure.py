@@ -72,7 +72,7 @@ class AzureStorage(RemoteStorage):
 
     def _send(self, names: Sequence[str]) -> tuple[str, bytes]:
         """One request of several deletions, as ``in_batches`` wants it."""
-        from azure.core.exceptions import HttpResponseError
+        from azure.core.exceptions import AzureError
 
         container, answer = names[0].partition("/")[0], dict[str, tuple[str, bytes]]()
 
@@ -95,10 +95,10 @@ class AzureStorage(RemoteStorage):
 
         try:
             self._run(send())
-        except HttpResponseError as error:
-            if has_no_batches(error.status_code):
-                raise NoBatches(words(error)) from error
-            raise
+        except Exception as error:
+            if isinstance(error, AzureError) and not has_no_batches(getattr(error, "status_code", None)):
+                raise
+            raise NoBatches(words(error)) from error
         return answer["content"]
 
     def _kept(self) -> str | None:

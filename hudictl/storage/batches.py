@@ -77,7 +77,7 @@ def in_batches(
         size: how many one request takes.
         send: one such request, with the number of each name at the end of its part's Content-ID; the content type and
             body of the answer. Raises NoBatches; what the driver raises, which has tried more than once.
-        singly: deletes objects, a request each: those that have no answer of their own, or one that the part is wrong.
+        singly: deletes objects, a request each: those that have no answer of their own, or that it was not understood.
         refused: why this store gets no such requests any more, if it does not.
     """
 
@@ -117,6 +117,7 @@ def _answers(content_type: str, body: bytes) -> dict[int, tuple[int, str]]:
         status = _STATUS.match(answer) if isinstance(answer, bytes) else None
         if number and status and isinstance(answer, bytes):
             code, phrase = status.groups()
-            reason = b": ".join([code + phrase.rstrip(), *_MESSAGE.findall(answer)[:1]])
+            said = _MESSAGE.search(answer)
+            reason = code + b" " + (said[1] if said else phrase.strip())
             found[int(number[1])] = int(code), reason.decode(errors="replace")
     return found

@@ -111,8 +111,8 @@ def test_each_file_has_its_own_outcome(store: Storage, asked: Store) -> None:
     told = {outcome.path: outcome.error for outcome in store.delete(names)}
     assert told == {
         **dict.fromkeys(["a", "absent", "b", "c"]),
-        "kept": "403 As told: not so",
-        "leased": "412 As told: not so",
+        "kept": "403 not so",
+        "leased": "412 not so",
     }
     assert (asked.batches, asked.single) == ([names], [])
 
@@ -132,7 +132,7 @@ def test_what_the_store_puts_off_is_asked_for_again(
     monkeypatch.setattr("time.sleep", waited.append)
     asked.codes = {"slow": [429, 503], "never": [503] * 99, "kept": [403]}
     told = {outcome.path: outcome.error for outcome in store.delete(["slow", "a", "never", "kept"])}
-    assert told == {"slow": None, "a": None, "never": "503 As told: not so", "kept": "403 As told: not so"}
+    assert told == {"slow": None, "a": None, "never": "503 not so", "kept": "403 not so"}
     assert asked.batches[:4] == [["slow", "a", "never", "kept"], ["slow", "never"], ["slow", "never"], ["never"]]
     assert len(asked.batches) == len(waited) + 1 < 12
 

@@ -94,8 +94,8 @@ FAULTS = (
     ),
     Fault(
         AZURE,
-        "                raise NoBatches(words(error)) from error\n",
-        "                raise\n",
+        "            raise NoBatches(words(error)) from error\n",
+        "            raise\n",
         "a restore on a server without such requests deletes nothing",
         (TESTS,),
     ),
