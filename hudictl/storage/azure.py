@@ -3,12 +3,12 @@
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hudictl.storage.base import Credentials, refuse_larger
-from hudictl.storage.batches import NoBatches, has_no_batches, in_batches
-from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage, words
+from hudictl.storage.batches import in_batches
+from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
 _OPTIONS = ("connection_string", "account_key", "sas_token", "client_secret", "credential")
@@ -22,8 +22,6 @@ _VARIABLES = (
 class AzureStorage(RemoteStorage):
     """A folder of a container."""
 
-    refused: list[str] = field(default_factory=list, repr=False, compare=False)
-    """Why the store gets no requests of several parts any more, once it has refused one."""
     delete_batch = 256
     _creates_exclusively = True
 
@@ -68,12 +66,13 @@ class AzureStorage(RemoteStorage):
         return self._run(put())
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        return in_batches(names, self.delete_batch, self._send, super()._delete, self.refused)
+        from azure.core.exceptions import AzureError
+
+        singly, refused = super()._delete, self._refused
+        return in_batches(names, self.delete_batch, self._send, singly, lambda it: isinstance(it, AzureError), refused)
 
     def _send(self, names: Sequence[str]) -> tuple[str, bytes]:
         """One request of several deletions, as ``in_batches`` wants it."""
-        from azure.core.exceptions import AzureError
-
         container, answer = names[0].partition("/")[0], dict[str, tuple[str, bytes]]()
 
         def hear(heard: Any) -> None:
@@ -88,17 +87,11 @@ class AzureStorage(RemoteStorage):
             request.set_bytes_body(request.body.replace(boundary.encode(), named.encode()))
 
         async def send() -> None:
-            hooks = {"raw_request_hook": name_boundary, "raw_response_hook": hear}
-            keys = [name.partition("/")[2] for name in names]
+            how = {"raise_on_any_failure": False, "raw_request_hook": name_boundary, "raw_response_hook": hear}
             async with self.filesystem.service_client.get_container_client(container=container) as client:
-                await client.delete_blobs(*keys, raise_on_any_failure=False, **hooks)
+                await client.delete_blobs(*(name.partition("/")[2] for name in names), **how)
 
-        try:
-            self._run(send())
-        except Exception as error:
-            if isinstance(error, AzureError) and not has_no_batches(getattr(error, "status_code", None)):
-                raise
-            raise NoBatches(words(error)) from error
+        self._run(send())
         return answer["content"]
 
     def _kept(self) -> str | None:

@@ -33,27 +33,21 @@ class Kept(NamedTuple):
     later: bool = False
 
 
-class NoBatches(Exception):
-    """The store does not take requests of this kind: nothing was deleted."""
-
-
-def has_no_batches(status: int | None) -> bool:
+def has_no_batches(error: Exception) -> bool:
     """Whether the status code of a whole request says so: each server that knows none has its own."""
-    return status is not None and (400 <= status < 500 or status == 501) and status not in _LATER
+    status = getattr(error, "status_code", None) or getattr(error, "code", None) or 0
+    return (400 <= status < 500 or status == 501) and status not in _LATER
 
 
 def patiently(request: Callable[[Sequence[str]], dict[str, Kept]], names: Sequence[str]) -> dict[str, str]:
-    """Deletes objects by a function that tells which of them are kept: again those of which it may be true only now.
-
-    A store that limits its requests answers so for single objects; drivers try only whole requests again.
-    """
-    kept = request(names)
-    tries = 0
+    """Deletes objects by a function that tells which are kept, and why; returns the errors of those at the end."""
+    kept, tries = request(names), 0
     while tries < len(_PAUSES_S):
         again = [name for name, (_, later) in kept.items() if later]
         if not again:
             break
         pause = _PAUSES_S[tries]
+        # A store that limits its requests answers so for single files; drivers try only whole calls again.
         if pause >= 1:
             _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
         time.sleep(pause * random.uniform(0.5, 1.5))
@@ -69,6 +63,7 @@ def in_batches(
     size: int,
     send: Callable[[Sequence[str]], tuple[str, bytes]],
     singly: Callable[[Sequence[str]], dict[str, str]],
+    is_repeated: Callable[[Exception], bool],
     refused: list[str],
 ) -> dict[str, str]:
     """Deletes objects, many in a request of several parts; returns the errors of those that still exist.
@@ -76,8 +71,9 @@ def in_batches(
     Args:
         size: how many one request takes.
         send: one such request, with the number of each name at the end of its part's Content-ID; the content type and
-            body of the answer. Raises NoBatches; what the driver raises, which has tried more than once.
+            body of the answer. Raises what the driver raises.
         singly: deletes objects, a request each: those that have no answer of their own, or that it was not understood.
+        is_repeated: whether the driver has tried more than once before it raised this; all else is a refusal.
         refused: why this store gets no such requests any more, if it does not.
     """
 
@@ -85,10 +81,10 @@ def in_batches(
         why, answers = "no part of a request was understood", dict[int, tuple[int, str]]()
         try:
             answers = _answers(*send(part))
-        except NoBatches as error:
-            why = str(error)
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
-            return dict.fromkeys(part, Kept(words(error)))
+            why = words(error)
+            if is_repeated(error) and not has_no_batches(error):
+                return dict.fromkeys(part, Kept(why))
         kept, rest = dict[str, Kept](), list[str]()
         for number, name in enumerate(part):
             code, reason = answers.get(number, (_NOT_UNDERSTOOD, ""))
@@ -104,8 +100,7 @@ def in_batches(
     if refused or len(names) == 1:
         return singly(names)
     parts = [names[start : start + size] for start in range(0, len(names), size)]
-    found = at_once(partial(patiently, request), parts)
-    return {name: reason for kept in found for name, reason in kept.items()}
+    return {name: reason for kept in at_once(partial(patiently, request), parts) for name, reason in kept.items()}
 
 
 def _answers(content_type: str, body: bytes) -> dict[int, tuple[int, str]]:

@@ -6,13 +6,13 @@ import logging
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from hudictl.storage.base import Credentials, refuse_larger
-from hudictl.storage.batches import NoBatches, has_no_batches, in_batches
-from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage, words
+from hudictl.storage.batches import in_batches
+from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
 
@@ -20,8 +20,6 @@ from hudictl.storage.swap import LOCK_BYTES, Versioned
 class GcsStorage(RemoteStorage):
     """A folder of a bucket."""
 
-    refused: list[str] = field(default_factory=list, repr=False, compare=False)
-    """Why the store gets no requests of several parts any more, once it has refused one."""
     _creates_exclusively = True
 
     @staticmethod
@@ -77,7 +75,9 @@ class GcsStorage(RemoteStorage):
         return str(json.loads(answer)["generation"])
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        return in_batches(names, self.delete_batch, self._send, super()._delete, self.refused)
+        # Of many a status code gcsfs makes an exception without it.
+        is_repeated = importlib.import_module("gcsfs.retry").is_retriable
+        return in_batches(names, self.delete_batch, self._send, super()._delete, is_repeated, self._refused)
 
     def _send(self, names: Sequence[str]) -> tuple[str, bytes]:
         """One request of several deletions, as ``in_batches`` wants it."""
@@ -90,14 +90,7 @@ class GcsStorage(RemoteStorage):
             parts.append(f"--{boundary}\r\n{about}\r\n\r\nDELETE {url} HTTP/1.1\r\nContent-Length: 0\r\n\r\n\r\n")
         body = f"{''.join(parts)}--{boundary}--\r\n".encode()
         kind = {"Content-Type": f"multipart/mixed; boundary={boundary}"}
-        try:
-            headers, answer = self.filesystem.call("POST", self.filesystem.batch_url_base, headers=kind, data=body)
-        except Exception as error:
-            # gcsfs has an exception of its own for many a status code.
-            tried_again = importlib.import_module("gcsfs.retry").is_retriable(error)
-            if tried_again and not has_no_batches(getattr(error, "code", None)):
-                raise
-            raise NoBatches(words(error)) from error
+        headers, answer = self.filesystem.call("POST", self.filesystem.batch_url_base, headers=kind, data=body)
         return headers["Content-Type"], bytes(answer)
 
     def _kept(self) -> str | None:

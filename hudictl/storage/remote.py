@@ -43,6 +43,8 @@ class RemoteStorage(Storage):
     filesystem: Any = field(repr=False)
     root: str
     single_operator: bool
+    _refused: list[str] = field(default_factory=list, repr=False, compare=False)
+    """Why the store gets no requests for several files any more, once it has refused one; also of storages below."""
 
     _creates_exclusively = False
     """Whether ``mode="create"`` is a condition that the store itself checks, on files that are never seen in part."""

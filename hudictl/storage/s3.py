@@ -340,13 +340,10 @@ class S3Storage(RemoteStorage):
         try:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
             found = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
-            return {keys[entry["Key"]]: _kept(entry.get("Code"), entry.get("Message")) for entry in found}
+            told = [(entry["Key"], str(entry.get("Code")), entry.get("Message")) for entry in found]
+            return {keys[key]: Kept(f"{code}: {message}", code in _LATER) for key, code, message in told}
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
             return dict.fromkeys(names, Kept(words(error)))
-
-
-def _kept(code: str | None, message: str | None) -> Kept:
-    return Kept(f"{code}: {message}", code in _LATER)
 
 
 def _is(entry: Mapping[str, Any], version: FileVersion) -> bool:

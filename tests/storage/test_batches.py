@@ -183,7 +183,10 @@ def test_a_request_that_fails_tells_nothing_of_its_files(error: Exception) -> No
         return {}
 
     refused: list[str] = []
-    assert in_batches(["a", "b", "c", "d"], 2, send, singly, refused) == {"a": str(error), "b": str(error)}
+    assert in_batches(["a", "b", "c", "d"], 2, send, singly, lambda _: True, refused) == {
+        "a": str(error),
+        "b": str(error),
+    }
     assert refused == []
 
 
@@ -198,11 +201,14 @@ def test_an_answer_without_parts_is_no_success(answer: tuple[str, bytes]) -> Non
 
     refused: list[str] = []
     for _ in range(2):
-        assert in_batches(["a", "b"], 2, lambda _: answer, singly, refused) == {"a": "kept"}
+        assert in_batches(["a", "b"], 2, lambda _: answer, singly, lambda _: True, refused) == {"a": "kept"}
     assert (asked, len(refused)) == ([["a", "b"], ["a", "b"]], 1)
 
 
 def test_which_codes_say_that_there_are_no_such_requests() -> None:
     """None that another try may not meet."""
     codes = (None, 200, 400, 403, 404, 405, 408, 429, 500, 501, 503)
-    assert [code for code in codes if has_no_batches(code)] == [400, 403, 404, 405, 501]
+    for name in ("code", "status_code"):
+        errors = [type("OfTheDriver", (Exception,), {name: code})() for code in codes]
+        assert [getattr(error, name) for error in errors if has_no_batches(error)] == [400, 403, 404, 405, 501]
+    assert not has_no_batches(ConnectionError("reset"))

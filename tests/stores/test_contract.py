@@ -125,4 +125,4 @@ def test_names_with_signs_are_deleted_and_no_others(server: Server) -> None:
     outcomes = store.delete([f"p 1/{name}" for name in [*wanted, "absent"]])
     assert [outcome for outcome in outcomes if outcome.error is not None] == []
     assert server.names(f"{prefix}/p 1") == set(others)
-    assert not getattr(store, "refused", [])
+    assert not getattr(store, "_refused", [])
