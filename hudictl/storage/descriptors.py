@@ -10,6 +10,8 @@ from hudictl.storage.base import PIECE_BYTES
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+_AT_ONCE = 1024 * 1024 * 1024
+"""Some systems refuse to read more than 2 GiB in one call."""
 _DEEPEST = 100
 """Folders in folders that are deleted: each takes a descriptor."""
 
@@ -19,6 +21,17 @@ def write_pieces(pieces: Iterable[bytes], descriptor: int) -> None:
         view = memoryview(piece)
         while view:
             view = view[os.write(descriptor, view) :]
+
+
+def read_pieces(descriptor: int, start: int, count: int) -> bytes:
+    """So many bytes from a position on, or fewer, where the file ends before."""
+    found = os.pread(descriptor, min(count, _AT_ONCE), start)
+    pieces, left = [found], count - len(found)
+    while found and left:
+        found = os.pread(descriptor, min(left, _AT_ONCE), start + count - left)
+        pieces.append(found)
+        left -= len(found)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def copy_bytes(source: int, size: int, found: os.stat_result, target: int) -> None:

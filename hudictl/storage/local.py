@@ -26,6 +26,7 @@ from hudictl.storage.descriptors import (
     lstat_in,
     move_over,
     open_entry,
+    read_pieces,
     remove_tree,
     share_rights,
     sidecar_name,
@@ -112,12 +113,14 @@ class LocalStorage(Storage):
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
-        with _errors("read", path), os.fdopen(self._open_to_read(path), "rb") as file:
-            if start:
-                file.seek(start)
-            # Python takes as much memory as it is told to read.
-            left = max(0, os.fstat(file.fileno()).st_size - start)
-            return file.read(left if length is None else min(length, left))
+        with _errors("read", path):
+            descriptor, found = self._open_to_read(path)
+            try:
+                # Python takes as much memory as it is told to read.
+                left = max(0, found.st_size - start)
+                return read_pieces(descriptor, start, left if length is None else min(length, left))
+            finally:
+                os.close(descriptor)
 
     def create(self, path: str, body: bytes) -> None:
         self.create_from(path, iter((body,)), len(body))
@@ -131,11 +134,10 @@ class LocalStorage(Storage):
             return
         try:
             with _errors("read", path):
-                descriptor = source._open_to_read(path)
+                descriptor, found = source._open_to_read(path)
         except FileNotFoundError:
             raise other_size(path, size, None) from None
         with closed(descriptor):
-            found = os.fstat(descriptor)
             if found.st_size < size or (found.st_size > size and not grows):
                 raise other_size(path, size, found.st_size)
             self._create(path, partial(copy_bytes, descriptor, size, found))
@@ -327,17 +329,23 @@ class LocalStorage(Storage):
                 return os.stat(name, dir_fd=folder, follow_symlinks=False)
         return None
 
-    def _open_to_read(self, path: str) -> int:
-        """A descriptor of a regular file: a pipe would never end, a device like /dev/zero neither."""
+    def _open_to_read(self, path: str) -> tuple[int, os.stat_result]:
+        """A descriptor of a regular file, and its status: a pipe would never end, a device like /dev/zero neither."""
         # Without this flag, the opening of a pipe waits for its writer. It means nothing for regular files.
         flags = os.O_RDONLY | os.O_NONBLOCK
         if self._is_own(path):
-            with self._place(path) as (folder, name):
+            # No context managers here, nor in what reads: a long timeline has very many files.
+            above, _, name = self._from_base(path).rpartition("/")
+            folder = enter(self.root, above)
+            try:
                 descriptor = open_entry(name, flags, folder)
+            finally:
+                os.close(folder)
         else:
             descriptor = os.open(self.absolute(path), flags)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return descriptor
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode):
+            return descriptor, found
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file")
 
