@@ -115,9 +115,9 @@ def missing(look: Look) -> Iterator[Finding]:
 
     Raises Unreadable: a clean's metadata, or the plan of a compaction.
     """
-    table = look.facts.table
+    table, timeline = look.facts.table, look.facts.timeline
     needed = needed_files(look.facts, (), NOTHING_SAVED)
-    if needed.missing and load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():
+    if needed.missing and load_timeline(table, timeline).modified_ms.keys() != timeline.modified_ms.keys():
         # A clean may have deleted a slice after a newer commit that this timeline does not have yet.
         meaning = (
             "the timeline changed while files were listed, so missing files cannot be determined: run the check again"

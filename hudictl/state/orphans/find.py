@@ -101,7 +101,7 @@ def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> l
         StorageFailed, EngineFailed.
     """
     table = facts.table
-    timeline = load_timeline(table)
+    timeline = load_timeline(table, facts.timeline)
     active = _on_timeline(table, timeline)
     if not facts.sweep.over("look for orphans", partial(has_strangers, active, "")):
         return []
@@ -138,7 +138,7 @@ def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
 
     Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
     """
-    table, timeline = facts.table, load_timeline(facts.table)
+    table, timeline = facts.table, load_timeline(facts.table, facts.timeline)
     found = {time for time in times if fmt.parse_time(time, timezone.utc) is not None}
     if not found:
         return frozenset()

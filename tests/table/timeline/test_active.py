@@ -68,6 +68,29 @@ def test_real_pending_operations(real: Real, version: str) -> None:
     assert [entry.state for entry in restore.having(fmt.RESTORE)] == [State.INFLIGHT]
 
 
+@pytest.mark.parametrize("change", ["nothing", "no instant", "size", "time", "gone", "new", "left out"])
+def test_a_timeline_is_loaded_again_where_it_has_changed(small: Small, change: str) -> None:
+    names = [f"{T1}.commit.requested", f"{T1}.inflight", f"{T1}.commit", f"{T2}.strange"]
+    table = small(6, dict.fromkeys(names, b"{}"))
+    before = load_timeline(table)
+    file = base_of(table) / ".hoodie" / names[2]
+    if change == "no instant":
+        (file.parent / "hoodie.properties.backup").write_bytes(b"")
+    elif change == "size":
+        file.write_bytes(b"{ }")
+    elif change == "time":
+        os.utime(file, (1, 1))
+    elif change == "gone":
+        file.unlink()
+    elif change == "new":
+        (file.parent / f"{T3}.commit.requested").write_bytes(b"")
+    elif change == "left out":
+        before = before.without({T1})
+    again = load_timeline(table, before)
+    assert again == load_timeline(table)
+    assert (again is before) == (change in ("nothing", "no instant"))
+
+
 @pytest.mark.parametrize("change", ["size", "time", "gone"])
 def test_a_plan_is_read_again_only_where_its_file_has_changed(small: Small, change: str) -> None:
     other = StoredRollbackPlan(InstantInfo(T1, "commit"), ())
