@@ -33,7 +33,7 @@ def contents(look: Look) -> Iterator[Finding]:
                     f"the completed file of this {file.action} is empty: Hudi fails when it reads the metadata table"
                 )
                 yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
-        for found in damaged_files(look.facts.table, timeline, instant):
+        for found in damaged_files(look.facts.table, timeline, instant, look.facts.written.decoded):
             if found.file.action == SAVEPOINT and not found.body:
                 meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
                 yield Finding("empty-result", ERROR, found.file.name, meaning, remedy_of_damage(found))

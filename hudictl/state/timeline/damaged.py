@@ -1,6 +1,6 @@
 """Files of the timeline that cannot be read: which they are, and what can be done without loss."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -50,13 +50,16 @@ class Damaged:
     way: Way | None
 
 
-def damaged_files(table: Table, timeline: Timeline, instant: Instant) -> Iterator[Damaged]:
+def damaged_files(
+    table: Table, timeline: Timeline, instant: Instant, decoded: Collection[str] = ()
+) -> Iterator[Damaged]:
     """The damaged files of an instant. Empty ones are damaged where they complete a write or a savepoint; nobody reads
-    others, or they are findings of their own.
+    others, or they are findings of their own. Those that were ``decoded`` before, by their names, are not read again.
 
     Raises Conflict: a file disappeared while it was read.
     """
-    problems = {file.name: found for file in instant.files if (found := _problem(table, timeline, file, instant.state))}
+    files = [file for file in instant.files if file.name not in decoded]
+    problems = {file.name: found for file in files if (found := _problem(table, timeline, file, instant.state))}
     for file in instant.files:
         if file.name in problems:
             body, problem = problems[file.name]

@@ -105,7 +105,8 @@ class WrittenFiles:
     """What the completed writes with these ``times`` name: a ``Written`` of each, by partition path.
 
     ``partitions`` are those in their statistics; ``replaced_in`` those in which they replace file groups.
-    ``unreadable`` are the times of those whose metadata cannot be read.
+    ``unreadable`` are the times of those whose metadata cannot be read; ``decoded`` the names of the files that were
+    read without an error.
     """
 
     files: Gathered[Written]
@@ -113,6 +114,7 @@ class WrittenFiles:
     partitions: frozenset[str]
     replaced_in: frozenset[str]
     unreadable: frozenset[str]
+    decoded: frozenset[str]
 
 
 def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: Collection[str]) -> WrittenFiles:
@@ -128,12 +130,14 @@ def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: 
     much = size > _ENOUGH_BYTES
     function = partial(written_files, table.storage)
     kept, places = gathered(engine, "read commits", function, writes, _without_names, much=much)
+    unreadable: frozenset[str] = frozenset().union(*(place.unreadable for place in places))
     return WrittenFiles(
         kept,
         frozenset(files),
         frozenset(place.path for place in places if place.wrote),
         frozenset(place.path for place in places if place.replaces),
-        frozenset().union(*(place.unreadable for place in places)),
+        unreadable,
+        frozenset(path.rpartition("/")[2] for time, path in writes if time not in unreadable),
     )
 
 
