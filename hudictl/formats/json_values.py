@@ -21,6 +21,10 @@ def parse_json(body: bytes | str) -> Any:
         value = _parsed(body)
     except RecursionError:
         raise ValueError(f"it is nested more than {_MOST_LEVELS} times") from None
+    brackets = (b"{", b"[") if isinstance(body, bytes) else ("{", "[")
+    if sum(map(body.count, brackets)) <= _MOST_LEVELS:  # type: ignore[arg-type]
+        # Most commits are small, and timelines have very many.
+        return value
     level = [value]
     for _ in range(_MOST_LEVELS):
         # A commit has very many values: no calls of functions here.
