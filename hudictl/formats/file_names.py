@@ -23,6 +23,7 @@ _EXTENSIONS = "|".join(map(re.escape, BASE_FORMATS))
 _BASE_NAME = rf"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(?:{_EXTENSIONS})"
 _BASE = re.compile(rf"{_BASE_NAME}\Z")
 _LOG = re.compile(r"\.([^._/]+)_([^./]*)\.log\.([0-9]+)(?:_(([0-9]+)-([0-9]+)-([0-9]+))(\.cdc)?)?\Z")
+_PART_CHARACTERS = 1_000_000
 _JOINED = re.compile(rf"(?:{_BASE_NAME}|[^/]+)(?=/|\Z)")
 
 
@@ -99,6 +100,23 @@ def parse_joined(names: str) -> Iterator[re.Match[str]]:
     """A match for each of some names that are joined by slashes: its groups 1 and 3 are the file id and the instant of
     a base file, as in ``parse_data_file``, and None for anything else. For very many names: it makes no objects."""
     return _JOINED.finditer(names)
+
+
+def joined_parts(names: str) -> Iterator[str]:
+    """Joined names, sorted, in parts of some thousand: no file group is cut in two, as no file id has an underscore."""
+    start = 0
+    while start < len(names):
+        end = names.find("/", start + _PART_CHARACTERS)
+        last = names[names.rfind("/", start, end) + 1 : end].partition("_")[0]
+        while end >= 0 and names.startswith(f"{last}_", end + 1):
+            end = names.find("/", end + 1)
+        yield names[start : end if end >= 0 else None]
+        start = end + 1 if end >= 0 else len(names)
+
+
+def base_parts(names: str) -> list[tuple[str, str, str]]:
+    """File id, write token and instant of each of some joined names; all "" for what is no base file."""
+    return _JOINED.findall(names)
 
 
 def split_names(names: str) -> list[str]:

@@ -3,9 +3,8 @@
 The engine runs ``weigh`` where the partition is listed.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -23,16 +22,7 @@ from hudictl.state.files.partition import (
     told_files,
 )
 from hudictl.table.files.decoded import names_of
-from hudictl.table.files.slices import (
-    BaseEntry,
-    StoredFile,
-    base_groups,
-    base_instant,
-    has_other_size,
-    logs_of,
-    newest,
-    stored,
-)
+from hudictl.table.files.slices import BaseFiles, StoredFile, base_files, has_other_size, logs_of, stored
 from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import recorded_sizes
 from hudictl.workers import Packed
@@ -176,14 +166,22 @@ class Tally:
         self.undated.update(verdict.undated)
         self.misnamed += verdict.misnamed
 
-    def add_newest(self, entry: BaseEntry) -> None:
-        """Adds the needed file of a plain group."""
-        name, size = entry[0][0], entry[1]
-        self.needed[name] = size
-        if not size:
-            self.missing.append(data_path(self.path, name))
-        if self.known is not None and name not in self.known:
-            self.unlisted.append(stored(self.path, entry))
+    def add_needed(self, files: BaseFiles, places: Sequence[int]) -> None:
+        """Adds the needed files of plain groups: those at some places."""
+        found = {files.names[at]: files.sizes[at] for at in places}
+        self.needed.update(found)
+        if 0 in found.values():
+            self.missing += (data_path(self.path, name) for name, size in found.items() if not size)
+        if self.known is not None and not found.keys() <= self.known:
+            new = (files.entry(at) for at in places if files.names[at] not in self.known)
+            self.unlisted += (stored(self.path, entry) for entry in new)
+
+    def add_going(self, file: StoredFile) -> None:
+        """Adds a file of a removed instant."""
+        if file.data.instant in self.records.owners:
+            self.removed.append((file.data.instant, file))
+        else:
+            self.unproved.append(file)
 
     def weighed(self, listing: Packed | None, told: Mapping[str, int]) -> Weighed:
         if listing is not None and listing.linked:
@@ -212,7 +210,7 @@ class Tally:
             misnamed=tuple(self.misnamed),
             unlisted=tuple(self.unlisted),
             cleans={time: count for time, count in cleans.items() if count},
-            forms=frozenset(map(base_format, self.needed)) - {""},
+            forms=frozenset(map(base_format, {name[name.rfind(".") :] for name in self.needed})) - {""},
         )
 
 
@@ -231,35 +229,43 @@ def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View
         if file.data.name not in future.going:
             groups.setdefault(file.data.file_id, []).append(file)
     special = {*groups, *told, *records.replaced, *records.revived, *records.compactions, *records.compacted}
-    committed = cache(lambda time: time in view.committed and time not in view.removed)
-    for file_id, entries in base_groups(listing, future.going):
-        if file_id in special or not _add_plain(tally, entries, committed, view.removed):
+    for part in base_files(listing):
+        rows: Sequence[int] = range(len(part.names))
+        if future.going:
+            rows = [at for at in rows if part.names[at] not in future.going]
+        others = _add_plain(tally, part, rows, special, view)
+        for file_id, entries in part.groups(at for at in rows if part.file_ids[at] in others):
             groups.setdefault(file_id, []).extend(stored(tally.path, entry) for entry in entries)
     return groups
 
 
-def _add_plain(
-    tally: Tally, entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
-) -> bool:
-    """Tallies a file group that has only base files, if it is plain: no record says more of those that are not the
-    newest. The rule of ``judge`` is then: the newest committed one is needed, and those of removed instants go.
+def _add_plain(tally: Tally, part: BaseFiles, rows: Sequence[int], special: Collection[str], view: View) -> set[str]:
+    """Tallies all plain file groups at once, mostly without a turn for each file. They have only base files, and no
+    record says more of those that are not the newest. The rule of ``judge`` is then: the newest committed one is
+    needed, and those of removed instants go.
 
     Returns:
-        False if it is not.
+        The file ids of the other groups.
     """
-    records = tally.records
-    going = [entry for entry in entries if entry[0][3] in removed] if removed else ()
-    last = newest(entries, base_instant, committed)
-    if records.saved and any(entry is not last and entry[0][0] in records.saved for entry in entries):
-        return False
-    if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
-        return False
-    for entry in going:
-        file = stored(tally.path, entry)
-        if file.data.instant in records.owners:
-            tally.removed.append((file.data.instant, file))
-        else:
-            tally.unproved.append(file)
-    if last is not None:
-        tally.add_newest(last)
-    return True
+    records, names, ids, times = tally.records, part.names, part.file_ids, part.instants
+    others = {*special, ""}.intersection(ids)
+    removed = part.times.intersection(view.removed)
+    going = [at for at in rows if times[at] in removed and ids[at] not in others] if removed else []
+    others.update(ids[at] for at in going if names[at] in records.written or names[at] in records.planned)
+
+    counts = {time for time in part.times - removed if time in view.committed}
+    # Of two of one instant, readers use the first: a dictionary keeps the last.
+    places = [at for at in reversed(rows) if times[at] in counts and ids[at] not in others]
+    newest = dict(zip(map(ids.__getitem__, places), places, strict=True))
+    if len(newest) < len(places):
+        places.sort(key=times.__getitem__)
+        newest = dict(zip(map(ids.__getitem__, places), places, strict=True))
+    if records.saved:
+        others.update(ids[at] for at in rows if names[at] in records.saved and newest.get(ids[at]) != at)
+    if not others.isdisjoint(newest):
+        newest = {file_id: at for file_id, at in newest.items() if file_id not in others}
+    tally.add_needed(part, sorted(newest.values()))
+    for at in going:
+        if ids[at] not in others:
+            tally.add_going(stored(tally.path, part.entry(at)))
+    return others - {""}

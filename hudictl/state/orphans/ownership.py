@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timezone
+from itertools import chain
 from typing import NamedTuple
 
 from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
-from hudictl.table.files.slices import StoredFile, base_groups, base_instant, logs_of, stored
+from hudictl.table.files.slices import StoredFile, base_files, logs_of, stored
 from hudictl.table.files.sweep import Partition
 
 ON_NO_TIMELINE = "its instant is on no timeline"
@@ -93,12 +94,17 @@ def strangers(owned: Collection[str], place: Partition[object]) -> list[StoredFi
 
 def has_strangers(owned: Collection[str], after: str, place: Partition[object]) -> bool | None:
     """Whether there are any with an instant after some time; None if not."""
-    return any(file.data.instant > after for file in _strangers(owned, place)) or None
+    times = (part.times.difference(owned) for part in base_files(place.listing))
+    logs = (log.data.instant for log in logs_of(place.path, place.listing) if log.data.instant not in owned)
+    return any(time > after for time in chain(*times, logs)) or None
 
 
 def _strangers(owned: Collection[str], place: Partition[object]) -> Iterator[StoredFile]:
-    for _, entries in base_groups(place.listing):
-        yield from (stored(place.path, entry) for entry in entries if base_instant(entry) not in owned)
+    for part in base_files(place.listing):
+        others = part.times.difference(owned)
+        if others:
+            places = (at for at, time in enumerate(part.instants) if time in others)
+            yield from (stored(place.path, part.entry(at)) for at in places)
     yield from (log for log in logs_of(place.path, place.listing) if log.data.instant not in owned)
 
 

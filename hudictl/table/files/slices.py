@@ -3,14 +3,14 @@
 Nothing here reads storage, so that it also runs where a partition is listed.
 """
 
-import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from hudictl.formats.file_names import DataFile, data_path, parse_data_file, parse_joined
+from hudictl.formats.file_names import DataFile, base_parts, data_path, joined_parts, parse_data_file, split_names
 from hudictl.table.rules import Rules
 from hudictl.workers import Packed
 
@@ -86,34 +86,57 @@ def logs_of(path: str, listing: Packed | None) -> Iterator[StoredFile]:
                 yield StoredFile(path, data, size, modified_ms)
 
 
-BaseEntry = tuple[re.Match[str], int, int]
-"""A base file: the match of its name (see ``parse_joined``), its size in bytes, epoch milliseconds."""
+BaseEntry = tuple[tuple[str, str, str, str], int, int]
+"""A base file: its name, with the file id, the write token and the instant in it; its size in bytes, epoch
+milliseconds."""
 
 
-def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterator[tuple[str, list[BaseEntry]]]:
-    """The base files of a folder by file id. Sorted by name, those of a file group are together, because no file id
-    contains an underscore.
+@dataclass(frozen=True, slots=True)
+class BaseFiles:
+    """Some files of a folder as columns, sorted by name, without an object for each: a folder can have very many. No
+    file group is cut in two. What is no base file has "" in ``file_ids``, ``tokens`` and ``instants``."""
 
-    Args:
-        without: names to leave out.
-    """
+    names: Sequence[str]
+    file_ids: Sequence[str]
+    tokens: Sequence[str]
+    instants: Sequence[str]
+    sizes: Sequence[int]
+    modified: Sequence[int]
+
+    @property
+    def times(self) -> set[str]:
+        """The instants of the base files."""
+        return set(self.instants) - {""}
+
+    def entry(self, at: int) -> BaseEntry:
+        name = (self.names[at], self.file_ids[at], self.tokens[at], self.instants[at])
+        return name, self.sizes[at], self.modified[at]
+
+    def groups(self, places: Iterable[int]) -> Iterator[tuple[str, list[BaseEntry]]]:
+        """The base files at some places, in their order, by file id."""
+        for file_id, found in groupby(places, self.file_ids.__getitem__):
+            yield file_id, [self.entry(at) for at in found]
+
+
+def base_files(listing: Packed | None) -> Iterator[BaseFiles]:
+    """The files of a folder, in parts."""
     if listing is None:
         return
     numbers = array("q", listing.numbers)
-    entries = zip(parse_joined(listing.names), numbers, numbers[len(numbers) // 2 :], strict=False)
-    last: str | None = None
-    found: list[BaseEntry] = []
-    for entry in entries:
-        file_id = entry[0][1]
-        if file_id is None or (without and entry[0][0] in without):
-            continue
-        if file_id != last:
-            if last is not None:
-                yield last, found
-            last, found = file_id, []
-        found.append(entry)
-    if last is not None:
-        yield last, found
+    half, start = len(numbers) // 2, 0
+    for joined in joined_parts(listing.names):
+        names = split_names(joined)
+        end = start + len(names)
+        file_ids, tokens, instants = zip(*base_parts(joined), strict=True)
+        sizes, modified = numbers[start:end], numbers[half + start : half + end]
+        yield BaseFiles(names, file_ids, tokens, instants, sizes, modified)
+        start = end
+
+
+def base_groups(listing: Packed | None) -> Iterator[tuple[str, list[BaseEntry]]]:
+    """The base files of a folder by file id."""
+    for part in base_files(listing):
+        yield from part.groups(at for at, file_id in enumerate(part.file_ids) if file_id)
 
 
 def base_instant(entry: BaseEntry) -> str:
@@ -123,8 +146,8 @@ def base_instant(entry: BaseEntry) -> str:
 
 def stored(path: str, entry: BaseEntry) -> StoredFile:
     """A base file as an object."""
-    match, size, modified_ms = entry
-    return StoredFile(path, DataFile(match[0], match[1], match[3], 0, match[2]), size, modified_ms)
+    (name, file_id, token, instant), size, modified_ms = entry
+    return StoredFile(path, DataFile(name, file_id, instant, 0, token), size, modified_ms)
 
 
 def newest(files: Iterable[File], instant: Callable[[File], str], counts: Callable[[str], bool]) -> File | None:
