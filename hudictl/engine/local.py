@@ -1,20 +1,35 @@
-"""Threads: for hosts without Java, and for small tables."""
+"""This host alone, without Java: threads where the work waits for a store, processes where it is much."""
 
 import pickle
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any
+from functools import partial
+from io import BytesIO
+from itertools import islice
+from typing import IO, Any, NamedTuple
 
 from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
+from hudictl.engine.processes import Effort, Processes
 from hudictl.engine.work import AT_ONCE, Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed
 
 _BUCKETS = 32
+_ITEMS = 16
+"""Items that another process gets at once."""
 _IN_MEMORY_BYTES = 256 * 1024
 """The size up to which a part of gathered values needs no file."""
+
+
+class Part(NamedTuple):
+    """A part of gathered values, as pickled pairs, and how many; the errors of the functions that should have gathered
+    more."""
+
+    body: bytes
+    pairs: int
+    errors: list[str]
 
 
 @dataclass(frozen=True)
@@ -30,33 +45,48 @@ class Spilled:
 
     def add(self, key: str, value: object) -> None:
         """Raises EngineFailed: the disk for temporary files is full."""
-        number = bucket_of(key, _BUCKETS)
+        self._write(bucket_of(key, _BUCKETS), pickle.dumps((key, value), pickle.HIGHEST_PROTOCOL), 1)
+
+    def bucket(self, number: int) -> Bucket:
+        """The values of one part; the errors are in the first one. Raises EngineFailed: the disk cannot be read."""
+        part = self.parts.get(number)
+        if part is None:
+            return Bucket({}, [] if number else self.errors)
+        with _disk("read"):
+            part.seek(0)
+            return _unpickled(part, self.counts[number], [] if number else self.errors)
+
+    def packed(self, number: int) -> Part:
+        """The same, to be sent to another process. Raises EngineFailed."""
+        part = self.parts.get(number)
+        body = b""
+        if part is not None:
+            with _disk("read"):
+                part.seek(0)
+                body = part.read()
+        return Part(body, self.counts.get(number, 0), [] if number else self.errors)
+
+    def append(self, found: Mapping[int, Part]) -> None:
+        """Adds what another process has gathered. Raises EngineFailed: the disk is full."""
+        for number, part in found.items():
+            self.errors.extend(part.errors)
+            self._write(number, part.body, part.pairs)
+
+    def _write(self, number: int, body: bytes, count: int) -> None:
         with _disk("write"):
             if number not in self.parts:
                 self.parts[number] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 (closed by finalize)
                 self.counts[number] = 0
-            pickle.dump((key, value), self.parts[number], pickle.HIGHEST_PROTOCOL)
-        self.counts[number] += 1
-
-    def bucket(self, number: int) -> Bucket:
-        """The values of one part; the errors are in the first one. Raises EngineFailed: the disk cannot be read."""
-        values: dict[str, list[Any]] = {}
-        part = self.parts.get(number)
-        if part is not None:
-            with _disk("read"):
-                part.seek(0)
-                # By their number: the end of a file alone does not prove that all of it is there.
-                for _ in range(self.counts[number]):
-                    key, value = pickle.load(part)
-                    values.setdefault(key, []).append(value)
-        return Bucket(values, [] if number else self.errors)
+            self.parts[number].write(body)
+        self.counts[number] += count
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """The items of this process alone, ``parallelism`` at once where they wait."""
+    """``parallelism`` items at once where they wait. ``processes``: for work that is much; None: this process alone."""
 
     parallelism: int = AT_ONCE
+    processes: Processes | None = field(default=None, compare=False)
 
     def start(self) -> None:
         return None
@@ -78,13 +108,16 @@ class LocalEngine:
     def gather(
         self, label: str, function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]
     ) -> Gathered[Kept]:
-        kept = Spilled()
+        kept, waiting = Spilled(), iter(items)
         with _module():
-            for result in each_pair(function, items, self.parallelism):
+            for result in each_pair(function, self._until_much(waiting), self.parallelism):
                 if result.error is not None:
                     kept.errors.append(result.error)
                 for key, value in result.value or ():
                     kept.add(key, value)
+            rest = iter(lambda: list(islice(waiting, _ITEMS)), [])
+            for found in self.processes.each(partial(_gathered, function), rest) if self.processes else ():
+                kept.append(found)
         return Gathered(self, kept)
 
     def keep(self, pairs: Iterable[tuple[str, Kept]]) -> Gathered[Kept]:
@@ -100,16 +133,51 @@ class LocalEngine:
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         local = [here(self, entry) for entry in gathered]
-        numbers = sorted({0}.union(*(entry.kept.parts for entry in local)))
-        parts = ([entry.kept.bucket(number) for entry in local] for number in numbers)
+        numbers = iter(sorted({0}.union(*(entry.kept.parts for entry in local))))
+        parts = ([entry.kept.bucket(number) for entry in local] for number in self._until_much(numbers))
         with _module():
-            return list(fold(parts, function, self.parallelism))
+            results = list(fold(parts, function, self.parallelism))
+            rest = ([entry.kept.packed(number) for entry in local] for number in numbers)
+            for found in self.processes.each(partial(_folded, function), rest) if self.processes else ():
+                results += found
+        return results
+
+    def _until_much(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The items that this process does itself: others get the rest, if it is much work."""
+        effort = Effort()
+        for item in items:
+            yield item
+            if self.processes is not None and effort.much(self.processes):
+                return
 
     def pairs(self, gathered: Gathered[Kept]) -> Iterator[tuple[str, Kept]]:
         return pairs_of(map(gathered.kept.bucket, sorted({0, *gathered.kept.parts})))
 
     def close(self) -> None:
-        return None
+        if self.processes is not None:
+            self.processes.close()
+
+
+def _gathered(function: Callable[[Item], Iterable[tuple[str, Kept]]], items: Sequence[Item]) -> dict[int, Part]:
+    """``LocalEngine.gather`` of some items in another process."""
+    kept = LocalEngine().gather("", function, items).kept
+    return {number: kept.packed(number) for number in {0, *kept.parts}}
+
+
+def _folded(
+    function: Callable[[str, Sequence[Sequence[Any]]], Value | None], parts: Sequence[Part]
+) -> list[TaskResult[Value]]:
+    """``LocalEngine.over`` of a part of the keys in another process."""
+    return list(fold([[_unpickled(BytesIO(part.body), part.pairs, part.errors) for part in parts]], function))
+
+
+def _unpickled(file: IO[bytes], count: int, errors: list[str]) -> Bucket:
+    values: dict[str, list[Any]] = {}
+    # By their number: the end of a file alone does not prove that all of it is there.
+    for _ in range(count):
+        key, value = pickle.load(file)
+        values.setdefault(key, []).append(value)
+    return Bucket(values, errors)
 
 
 def _close_all(parts: dict[int, IO[bytes]]) -> None:

@@ -1,10 +1,12 @@
 """From options to an engine."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 
 from hudictl.engine.base import Engine
 from hudictl.engine.cluster import refuse_cluster
 from hudictl.engine.local import LocalEngine
+from hudictl.engine.processes import Processes, cores
 
 
 def open_engine(
@@ -16,7 +18,7 @@ def open_engine(
     one_jvm: bool = False,
     hidden: Collection[str] = (),
 ) -> Engine:
-    """``spark`` or ``local`` (threads).
+    """``spark`` or ``local`` (threads and processes of this host).
 
     Args:
         look: a function that must return the same on every executor of a cluster as on this host.
@@ -27,7 +29,9 @@ def open_engine(
         Unsupported: such a master is specified here; a master from Spark's configuration is refused when Spark starts.
     """
     if name == "local":
-        return LocalEngine()
+        # What another process does, --verbose would not tell.
+        told = logging.getLogger("hudictl").isEnabledFor(logging.DEBUG)
+        return LocalEngine(processes=None if told or cores() == 1 else Processes())
     from hudictl.engine.spark import SparkEngine
 
     conf = dict(conf or {})

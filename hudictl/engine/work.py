@@ -83,13 +83,15 @@ def read_each(function: Callable[[Item], Value], items: Iterable[Item]) -> Itera
 
 
 def each_pair(
-    function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item], at_once: int = AT_ONCE
+    function: Callable[[Item], Iterable[tuple[str, Any]]], items: Iterable[Item], at_once: int = AT_ONCE
 ) -> Iterator[TaskResult[list[tuple[str, Any]]]]:
     """``each`` for ``Engine.gather``. The pairs of a single item come as they are made: it may be a very large file."""
-    if len(items) > 1:
-        yield from each(lambda item: list(function(item)), items, at_once)
+    waiting = iter(items)
+    first = list(islice(waiting, 2))
+    if len(first) > 1:
+        yield from each(lambda item: list(function(item)), chain(first, waiting), at_once)
         return
-    pairs = chain.from_iterable(map(function, items))
+    pairs = chain.from_iterable(map(function, first))
 
     def next_pair() -> list[tuple[str, Any]]:
         return list(islice(pairs, 1))

@@ -28,7 +28,7 @@ def test_a_full_disk_is_the_engines_failure(monkeypatch: pytest.MonkeyPatch) -> 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local.pickle, "dump", full)
+    monkeypatch.setattr(local.tempfile.SpooledTemporaryFile, "write", full)
     with pytest.raises(EngineFailed, match="No space left on device") as caught:
         LocalEngine().keep([("a", 1)])
     assert "TMPDIR" in caught.value.hint

@@ -237,7 +237,8 @@ def sweep(
     """
     wanted = None if within is None else _with_folders_above(within)
     listed, left = _begin(table.storage, wanted, sync=sync)
-    where = engine if left else LocalEngine()
+    # A table that is small for Spark is not for this host.
+    where = engine if left or isinstance(engine, LocalEngine) else LocalEngine()
     listings = where.gather("list partitions", _packed, [*listed, *left])
     places = values(where.over("list partitions", [listings], _without_files), "list")
 

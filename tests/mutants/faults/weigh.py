@@ -39,25 +39,25 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "        if file.data.instant in records.owners:\n",
+        "        if file.data.instant in self.records.owners:\n",
         "        if True:\n",
         "a base file goes from a partition that the removed instant's own records do not name",
     ),
     Fault(
         WEIGH,
-        "newest(entries, base_instant, committed)",
-        "newest(entries, base_instant, lambda _: True)",
+        "for time in part.times - removed if time in view.committed}",
+        "for time in part.times - removed}",
         "the file of a writer that is at work counts as needed",
     ),
     Fault(
         WEIGH,
-        "        if not size:\n            self.missing",
-        "        if False:\n            self.missing",
+        "        if 0 in found.values():\n",
+        "        if False:\n",
         "an empty base file of a plain group counts as there",
     ),
     Fault(
         WEIGH,
-        "        if self.known is not None and name not in self.known:\n",
+        "        if self.known is not None and not found.keys() <= self.known:\n",
         "        if False:\n",
         "a plain group that the metadata table does not list is not told",
     ),
@@ -99,8 +99,8 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "base_groups(listing, future.going)",
-        "base_groups(listing)",
+        "        if future.going:\n",
+        "        if False:\n",
         "a plan is judged as if its base files stayed",
     ),
     Fault(
