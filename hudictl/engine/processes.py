@@ -73,7 +73,7 @@ class Processes:
                 over.set()
                 for future in running:
                     future.cancel()
-                for process in [*self.busy] if running else ():
+                for process in [*self.busy]:
                     process.kill()
 
     def _do(self, function: Callable[[Item], Value], task: Item, over: Event) -> Value:
