@@ -85,7 +85,7 @@ class Spilled:
 class LocalEngine:
     """``parallelism`` items at once where they wait. ``processes``: for work that is much; None: this process alone."""
 
-    parallelism: int = AT_ONCE
+    parallelism: int = field(default=AT_ONCE, compare=False)
     processes: Processes | None = field(default=None, compare=False)
 
     def start(self) -> None:
