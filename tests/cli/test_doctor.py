@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import pytest
 
 from hudictl.engine.local import LocalEngine
@@ -110,7 +109,7 @@ def test_a_driver_that_the_table_needs_is_missing(tell: Tell, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     # Another test may have imported it in this process.
     for protocol in ("gs", "gcs"):
-        monkeypatch.delitem(fsspec.registry._registry, protocol, raising=False)
+        monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, protocol, raising=False)
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     said = tell("doctor", "-t", "gs://lake/t", "-o", "json", *LOCAL)
     found = outcomes(said)

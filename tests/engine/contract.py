@@ -12,6 +12,7 @@ import pytest
 from hudictl.engine.base import Engine, TaskResult
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import EngineFailed
+from tests.engine.elsewhere import Elsewhere
 
 
 def square_after_a_while(number: int) -> int:
@@ -254,7 +255,7 @@ class EngineContract(ABC):
     def test_what_lacks_a_value_is_not_brought_anywhere(self, engine: Engine) -> None:
         kept = engine.gather("letters", letters, ["ab", "refused", "c"])
         with pytest.raises(EngineFailed, match="this word is refused"):
-            LocalEngine(1).over("words", [kept], words_of)
+            Elsewhere().over("words", [kept], words_of)
 
     def test_nothing_is_gathered(self, engine: Engine) -> None:
         assert engine.over("words", [engine.gather("letters", letters, [])], words_of) == []
