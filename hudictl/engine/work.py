@@ -86,10 +86,10 @@ def each_pair(
     function: Callable[[Item], Iterable[tuple[str, Any]]], items: Iterable[Item], at_once: int = AT_ONCE
 ) -> Iterator[TaskResult[list[tuple[str, Any]]]]:
     """``each`` for ``Engine.gather``. The pairs of a single item come as they are made: it may be a very large file."""
-    waiting = iter(items)
-    first = list(islice(waiting, 2))
+    left = iter(items)
+    first = list(islice(left, 2))
     if len(first) > 1:
-        yield from each(lambda item: list(function(item)), chain(first, waiting), at_once)
+        yield from each(lambda item: list(function(item)), chain(first, left), at_once)
         return
     pairs = chain.from_iterable(map(function, first))
 

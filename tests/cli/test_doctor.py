@@ -107,9 +107,7 @@ def test_a_store_that_creates_twice_is_a_warning(copy: Copy, tell: Tell, monkeyp
 def test_a_driver_that_the_table_needs_is_missing(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudictl.reports.doctor.host.release", lambda package: "")
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    # Another test may have imported it in this process.
-    for protocol in ("gs", "gcs"):
-        monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, protocol, raising=False)
+    monkeypatch.setitem(sys.modules, "gcsfs.core", None)
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     said = tell("doctor", "-t", "gs://lake/t", "-o", "json", *LOCAL)
     found = outcomes(said)

@@ -124,19 +124,19 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "if needed.missing and load_timeline(table)",
-        "if load_timeline(table)",
+        "if needed.missing and load_timeline(table, timeline)",
+        "if load_timeline(table, timeline)",
         "a timeline that moved hides partitions without metafile",
         ("reports/health/test_slices.py::test_a_timeline_that_moves_hides_nothing_but_missing_files",),
     ),
     Fault(
         FILES,
         (
-            "load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():\n"
+            "load_timeline(table, timeline).modified_ms.keys() != timeline.modified_ms.keys():\n"
             "        # A clean may have deleted a slice"
         ),
         (
-            "load_timeline(table).modified_ms.keys() - look.facts.timeline.modified_ms.keys():\n"
+            "load_timeline(table, timeline).modified_ms.keys() - timeline.modified_ms.keys():\n"
             "        # A clean may have deleted a slice"
         ),
         "a rollback that ended while files were listed makes its files missing",
@@ -234,7 +234,7 @@ FAULTS = (
     ),
     Fault(
         "state/orphans/find.py",
-        "    table, timeline = facts.table, load_timeline(facts.table)\n    found = {",
+        "    table, timeline = facts.table, load_timeline(facts.table, facts.timeline)\n    found = {",
         "    table, timeline = facts.table, facts.timeline\n    found = {",
         "version 6: a write that begins beside the check is told as lost",
         ("reports/health/test_slices.py::test_version_6_a_log_that_grows_beside_the_check_is_no_lost_end",),

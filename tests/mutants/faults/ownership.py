@@ -238,7 +238,7 @@ FAULTS = (
     ),
     Fault(
         STATE,
-        ("    table = facts.table\n    timeline = load_timeline(table)\n    active"),
+        ("    table = facts.table\n    timeline = load_timeline(table, facts.timeline)\n    active"),
         ("    table = facts.table\n    timeline = facts.timeline\n    active"),
         "a writer that began after the timeline was read has its files called orphans",
         ("state/orphans/test_find_proved.py::test_an_instant_that_appears_while_partitions_are_listed_owns_its_files",),

@@ -165,7 +165,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        run.held.check()\n        check(session, read_signs(table), room, contents, idle_ms)\n",
+        "        run.held.check()\n        check(session, signs_of_damaged(table), room, contents, idle_ms)\n",
         "        run.held.check()\n",
         "an undo goes on over a write that has begun",
         (BETWEEN,),

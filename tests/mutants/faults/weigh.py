@@ -15,26 +15,26 @@ VERIFY = "ops/undo/verify.py"
 FAULTS = (
     Fault(
         WEIGH,
-        "    if records.saved and any(entry is not last and entry[0][0] in records.saved for entry in entries):\n",
-        "    if False:\n",
+        "    if records.saved:\n        others.update(",
+        "    if False:\n        others.update(",
         "an older file of a plain group is not needed though a savepoint names it",
     ),
     Fault(
         WEIGH,
-        "in entries if entry[0][3] in removed] if removed else ()",
-        "in entries if False] if removed else ()",
+        "for at in rows if times[at] in removed and ids[at] not in others] if removed else []",
+        "for at in rows if False] if removed else []",
         "base files of a removed instant stay in a group that has nothing else of note",
     ),
     Fault(
         WEIGH,
-        "if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for",
-        "if going and any(entry[0][0] in records.planned for",
+        "for at in going if names[at] in records.written or names[at] in records.planned)",
+        "for at in going if names[at] in records.planned)",
         "a base file of a removed instant goes from a plain group though a kept commit has written it",
     ),
     Fault(
         WEIGH,
-        "if going and any(entry[0][0] in records.written or entry[0][0] in records.planned for",
-        "if going and any(entry[0][0] in records.written for",
+        "for at in going if names[at] in records.written or names[at] in records.planned)",
+        "for at in going if names[at] in records.written)",
         "a base file of a removed instant goes from a plain group though a kept table service has planned with it",
     ),
     Fault(
@@ -310,7 +310,7 @@ FAULTS = (
     ),
     Fault(
         SWEEP,
-        "    where = engine if left else LocalEngine()\n",
+        "    where = engine if left or isinstance(engine, LocalEngine) else LocalEngine()\n",
         "    where = LocalEngine()\n",
         "the driver holds the files of a very large table",
         ("table/files/test_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
