@@ -107,7 +107,7 @@ def joined_parts(names: str) -> Iterator[str]:
     start = 0
     while start < len(names):
         end = names.find("/", start + _PART_CHARACTERS)
-        last = names[names.rfind("/", start, end) + 1 : end].partition("_")[0]
+        last = names[max(start, names.rfind("/", start, end) + 1) : end].partition("_")[0]
         while end >= 0 and names.startswith(f"{last}_", end + 1):
             end = names.find("/", end + 1)
         yield names[start : end if end >= 0 else None]

@@ -1,15 +1,18 @@
 """Names of data files: Hudi's patterns of 1.1 and 1.2."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.formats import file_names
 from hudictl.formats.file_names import (
     DataFile,
     base_format,
     data_path,
+    joined_parts,
     log_file_name,
     next_log_name,
     parse_data_file,
@@ -57,6 +60,23 @@ def test_names_of_real_tables(version: str, name: str, tmp_path: Path) -> None:
     assert all(one is not None and one.is_base for one in parsed)
     joined = [(match[1], match[3]) for match in parse_joined("/".join(names))]
     assert joined == [(one.file_id, one.instant) for one in parsed if one is not None]
+
+
+@pytest.mark.parametrize("characters", [0, 30, 10_000])
+@given(
+    st.lists(
+        st.sampled_from([f"{group}{end}" for group in "abc" for end in ("_0_1.parquet", "_1_2.parquet", "b")]),
+        unique=True,
+    )
+)
+def test_parts_of_joined_names_cut_no_file_group(characters: int, names: list[str]) -> None:
+    joined = "/".join(sorted(names))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_names, "_PART_CHARACTERS", characters)
+        parts = list(joined_parts(joined))
+    assert "/".join(parts) == joined
+    ids = [{name.partition("_")[0] for name in part.split("/")} for part in parts]
+    assert all(first.isdisjoint(second) for first, second in pairwise(ids))
 
 
 def test_the_format_of_a_base_file() -> None:

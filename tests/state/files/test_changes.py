@@ -1,10 +1,12 @@
 """A partition as a plan needs it: judged as by ``judge``, though its plain file groups are counted without objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
+from hudictl.formats import file_names
 from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.state.files.changes import Future, Judged, Weighed, tallied, weigh
 from hudictl.state.files.partition import PackedRecords, Records, View
@@ -65,6 +67,14 @@ def alone(*names: str) -> Weighed:
 
 def paths(files: Iterable[StoredFile]) -> set[str]:
     return {file.data.name for file in files}
+
+
+@pytest.fixture(autouse=True, params=[10, 1_000_000], ids=["parts", "whole"])
+def part_characters(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A listing is looked at in parts: as small as can be, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_names, "_PART_CHARACTERS", request.param)
+        yield
 
 
 @MANY
