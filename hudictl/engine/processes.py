@@ -84,7 +84,10 @@ class Processes:
         try:
             process = self.idle.get_nowait()
         except Empty:
-            process = _start()
+            try:
+                process = _start()
+            except OSError:
+                return function(task)
         self.busy.add(process)
         done, value = _asked(process, request)
         self.busy.discard(process)
@@ -144,13 +147,17 @@ def serve(parent: int) -> None:
     while True:
         try:
             function, task = pickle.load(asked)
-            answer = True, function(task)
+            answer = pickle.dumps((True, function(task)), pickle.HIGHEST_PROTOCOL)
         except EOFError:
             return
         except Exception:
-            answer = False, None
-        pickle.dump(answer, answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+            answer = pickle.dumps((False, None))
+        try:
+            answers.write(answer)
+            answers.flush()
+        except OSError:
+            # The parent has ended: nobody wants to hear of it.
+            os._exit(1)
 
 
 def _end_with(parent: int) -> None:

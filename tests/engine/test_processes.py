@@ -90,7 +90,17 @@ def test_the_order_is_that_of_the_tasks(engine: LocalEngine) -> None:
     assert list(engine.processes.each(str.upper, KEYS)) == [key.upper() for key in KEYS]
 
 
-@pytest.mark.parametrize("function", [dies, imports, lambda key: key])
+def odd_there(key: str) -> object:
+    return (lambda: key) if ELSEWHERE else key
+
+
+def test_where_no_process_can_start_this_one_works(engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert engine.processes is not None
+    assert list(engine.processes.each(str.upper, KEYS[:3])) == [key.upper() for key in KEYS[:3]]
+
+
+@pytest.mark.parametrize("function", [dies, imports, odd_there, lambda key: key])
 def test_what_no_process_can_do_this_one_does(engine: LocalEngine, function: object) -> None:
     assert engine.processes is not None
     assert list(engine.processes.each(function, KEYS[:5])) == KEYS[:5]  # type: ignore[arg-type]

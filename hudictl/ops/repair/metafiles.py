@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 from hudictl.errors import NotFound, Refused
 from hudictl.formats import partition_metafile
-from hudictl.formats.instants import parse_time
+from hudictl.formats.instants import INITIAL, parse_time
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as timeline_guards
@@ -50,7 +50,7 @@ def plan_metafiles(session: Session, partitions: Sequence[str] = ()) -> RepairPl
     found = {path: problem for path, problem in sorted(problems.items()) if not asked or path in asked}
     first = first_commits(facts, found)
     # As Hudi does where it writes one again.
-    newest = max((instant.time for instant in signs.timeline.instants), default="")
+    newest = max((instant.time for instant in signs.timeline.instants), default=INITIAL)
     files = tuple(_again(path, problem, first.get(path), newest) for path, problem in found.items())
     guessed = tuple(
         f"no commit is known to have made {path or '.'}: its metafile names the newest instant, {newest}"

@@ -132,3 +132,14 @@ def test_a_partition_that_no_known_commit_made(unpack: Unpack) -> None:
     assert decode((copy.path / "other" / NAME).read_bytes())["commitTime"] == newest
     assert "have made other: its" in made.guessed[0]
     assert newest in made.guessed[0]
+
+
+def test_of_a_table_without_instants(unpack: Unpack) -> None:
+    """What is written is no damaged one again."""
+    copy = unpack("v9", "cow_part")
+    for file in [file for file in copy.timeline.iterdir() if file.name[0].isdigit()]:
+        file.unlink()
+    put(metafile(copy), b"")
+    repair(copy)
+    assert decode(metafile(copy).read_bytes())["commitTime"].isdigit()
+    assert plan(copy).files == ()
