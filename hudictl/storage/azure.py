@@ -1,5 +1,6 @@
 """Azure Blob Storage, by adlfs (2026.8)."""
 
+import importlib
 import os
 import uuid
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,17 @@ class AzureStorage(RemoteStorage):
 
     delete_batch = 256
     _creates_exclusively = True
+
+    @staticmethod
+    def _driver(base: str) -> Any:
+        RemoteStorage._driver(base)  # says how to install adlfs
+        return importlib.import_module("hudictl.storage.azure_names").ExactNames
+
+    @staticmethod
+    def _connected(base: str, driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
+        named = {key: value for key, value in driver._get_kwargs_from_urls(base).items() if value != settings.get(key)}
+        # An account in the URI and another in the options: Python refuses to take both.
+        return driver(**named, **settings), driver._strip_protocol(base)
 
     @staticmethod
     def credentials(options: Mapping[str, str]) -> Credentials:

@@ -126,3 +126,20 @@ def test_names_with_signs_are_deleted_and_no_others(server: Server) -> None:
     assert [outcome for outcome in outcomes if outcome.error is not None] == []
     assert server.names(f"{prefix}/p 1") == set(others)
     assert not getattr(store, "_refused", [])
+
+
+@pytest.mark.short("azure")
+@pytest.mark.parametrize("name", ["a?", "a?b#c", "a?versionid=1", "a#1", "a b?c=d"])
+def test_one_file_whose_name_has_signs_of_a_url(server: Server, name: str) -> None:
+    """Drivers take a path for a URL, and would ask for the file ``a``, or for an old version of it."""
+    prefix = f"signs/{uuid.uuid4()}"
+    server.put({f"{prefix}/p/a": b"other"})
+    store = open_storage(f"{server.root}/{prefix}", ".tmp", server.options)
+    store.create(f"p/{name}", b"one")
+    store.replace(f"p/{name}", b"two")
+    assert server.names(f"{prefix}/p") == {"a", name}
+    assert (store.read(f"p/{name}"), store.stat(f"p/{name}") is None) == (b"two", False)
+    assert [entry.name for entry in store.list("p")] == ["a", name]
+    assert [outcome.error for outcome in store.delete([f"p/{name}"])] == [None]
+    assert (store.stat(f"p/{name}"), server.names(f"{prefix}/p")) == (None, {"a"})
+    assert server.behind.read(f"{prefix}/p/a") == b"other"
