@@ -5,7 +5,9 @@ Run by path, not as a module: it needs nothing but PySpark 3.5, so that it can h
 
 import argparse
 import json
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 OF_LOGS = ("show_logfile_metadata", "show_logfile_records")
@@ -25,11 +27,16 @@ EXTENSION = {
 def main() -> None:
     """Does one operation on one table and prints the seconds it took as a JSON line."""
     start = time.monotonic()
+    # Run by path, its folder comes first, and copy.py in it would be taken for Python's own.
+    sys.path.remove(str(Path(__file__).resolve().parent))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operation", choices=["savepoint", "restore", "rollback", *PROCEDURES])
     parser.add_argument("base")
     parser.add_argument("instant", nargs="?", default="", help="of a procedure: which logs")
-    parser.add_argument("--jar", required=True)
+    parser.add_argument("--jar", required=True, help="comma list: Hudi's bundle, and a store's connector")
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="K=V", help="a setting of Spark, as often as wanted"
+    )
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--policy", default="EAGER", choices=["EAGER", "LAZY"])
     parser.add_argument("--driver-memory")
@@ -45,6 +52,7 @@ def main() -> None:
         "spark.ui.showConsoleProgress": "false",
         **({"spark.driver.memory": args.driver_memory} if args.driver_memory else {}),
         **(EXTENSION if args.operation in PROCEDURES else {}),
+        **dict(setting.split("=", 1) for setting in args.conf),
     }
     for key, value in settings.items():
         builder = builder.config(key, value)

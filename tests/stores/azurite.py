@@ -43,11 +43,11 @@ class Container:
 
 
 @contextmanager
-def start(folder: Path) -> Iterator[Server]:
-    """A server with one account."""
+def start(folder: Path, port: int | None = None) -> Iterator[Server]:
+    """A server with one account, on any port, or on the one that a client insists on."""
     from azure.storage.blob import BlobServiceClient
 
-    program, port = npm_program(AZURITE, "azurite-blob"), free_port()
+    program, port = npm_program(AZURITE, "azurite-blob"), port or free_port()
     folder.mkdir(parents=True, exist_ok=True)
     command = ["node", "--require", str(CLOCK), str(program), "--blobPort", str(port), "--blobHost", "127.0.0.1"]
     command += ["--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
