@@ -46,22 +46,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rollback": TablePlan(args.partitions, 1, 2 * args.files, yesterday()),
     }
     scratch = Path(tempfile.mkdtemp(prefix="hudictl-benchmark-", dir=args.scratch))
-    contenders, jar = args.contenders.split(","), hudi_jar()
+    contenders, operations, jar = args.contenders.split(","), args.operations.split(","), hudi_jar()
     with start(scratch / "hdfs", settings={"dfs.namenode.fs-limits.min-block-size": "0"}) as hdfs:
         results = [
             result
             for number in range(args.rounds)
             for contender in contenders
-            for result in run(contender, hdfs, plans, scratch, jar, number)
+            for result in run(contender, operations, hdfs, plans, scratch, jar, number)
         ]
-        requests = count_requests(hdfs, plans, scratch)
-    for operation in OPERATIONS:
+        requests = {} if args.no_counts else count_requests(operations, hdfs, plans, scratch)
+    for operation in operations:
         asked = [name for name in dict.fromkeys(contenders) if (name, operation) != ("bare", "savepoint")]
         rows = [median(of(results, name, operation)) for name in asked]
         print_way(title_of(operation, plan_of(operation, plans)), rows)
-    print("\n### Requests of hudictl, with threads\n")
-    ops = sorted({op for counted in requests.values() for op in counted})
-    print_table([["", *ops], *([name, *(str(counted[op]) for op in ops)] for name, counted in requests.items())])
+    if requests:
+        print("\n### Requests of hudictl, with threads\n")
+        ops = sorted({op for counted in requests.values() for op in counted})
+        print_table([["", *ops], *([name, *(str(counted[op]) for op in ops)] for name, counted in requests.items())])
     failed = any(result.problem for result in results)
     if failed:
         print(f"\nLogs: {scratch}")
@@ -78,6 +79,8 @@ def parser() -> argparse.ArgumentParser:
     add("--files", type=int, default=100, help="files a partition of each of two removed commits (100)")
     add("--rounds", type=int, default=1, help="how often each contender runs; medians are shown (1)")
     add("--contenders", default=",".join(CONTENDERS), help="comma list, in the order to run (%(default)s)")
+    add("--operations", default=",".join(OPERATIONS), help="comma list; a restore needs the savepoint (%(default)s)")
+    add("--no-counts", action="store_true", help="do not run each operation once more to count its requests")
     add("--scratch", help="folder for the tables and for HDFS's data (the system's)")
     return options
 
@@ -88,11 +91,17 @@ def plan_of(operation: str, plans: Mapping[str, TablePlan]) -> TablePlan:
 
 
 def run(
-    contender: str, hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path, jar: str, number: int
+    contender: str,
+    operations: Sequence[str],
+    hdfs: Hdfs,
+    plans: Mapping[str, TablePlan],
+    scratch: Path,
+    jar: str,
+    number: int,
 ) -> list[Result]:
-    """All operations of one contender, each but the savepoint on a table of its own."""
+    """The operations of one contender, each but the savepoint on a table of its own."""
     results = []
-    for operation in OPERATIONS:
+    for operation in operations:
         plan = plan_of(operation, plans)
         say(f"round {number + 1}, {LABELS[contender]}, {operation}")
         base = f"/{contender}/{operation.replace('restore', 'savepoint')}-{number}"
@@ -158,10 +167,12 @@ def hudictl(kind: str, target: str, uri: str) -> list[str]:
     return [sys.executable, "-m", "hudictl", *words, target, "-t", uri, "--yes", *zone]
 
 
-def count_requests(hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path) -> dict[str, Counter[str]]:
+def count_requests(
+    operations: Sequence[str], hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path
+) -> dict[str, Counter[str]]:
     """What hudictl asks of the name node, by operation: the same operations once more, told line by line."""
     counted = {}
-    for operation in OPERATIONS:
+    for operation in operations:
         plan = plan_of(operation, plans)
         base = f"/counted/{operation.replace('restore', 'savepoint')}"
         if operation != "restore":
