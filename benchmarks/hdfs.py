@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measure import measure
@@ -38,6 +39,17 @@ OPERATIONS = ("savepoint", "restore", "rollback", "pending")
 REQUEST = re.compile(r",\d{3} (\w+) /")
 
 
+@dataclass(frozen=True)
+class Settings:
+    """The running HDFS, the tables by their operation, the content of their data files, and what else all need."""
+
+    hdfs: Hdfs
+    plans: Mapping[str, TablePlan]
+    body: bytes | None
+    scratch: Path
+    jar: str
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the contenders and prints the tables; 1 if a contender failed."""
     args = parser().parse_args(argv)
@@ -48,13 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     scratch = Path(tempfile.mkdtemp(prefix="hudictl-benchmark-", dir=args.scratch))
     contenders, operations, jar = args.contenders.split(","), args.operations.split(","), hudi_jar()
     with start(scratch / "hdfs", settings={"dfs.namenode.fs-limits.min-block-size": "0"}) as hdfs:
+        settings = Settings(hdfs, plans, b"" if args.empty else None, scratch, jar)
         results = [
             result
             for number in range(args.rounds)
             for contender in contenders
-            for result in run(contender, operations, hdfs, plans, scratch, jar, number)
+            for result in run(contender, operations, settings, number)
         ]
-        requests = {} if args.no_counts else count_requests(operations, hdfs, plans, scratch)
+        requests = {} if args.no_counts else count_requests(operations, settings)
     for operation in operations:
         asked = [name for name in dict.fromkeys(contenders) if (name, operation) != ("bare", "savepoint")]
         rows = [median(of(results, name, operation)) for name in asked]
@@ -80,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rounds", type=int, default=1, help="how often each contender runs; medians are shown (1)")
     add("--contenders", default=",".join(CONTENDERS), help="comma list, in the order to run (%(default)s)")
     add("--operations", default=",".join(OPERATIONS), help="comma list; a restore needs the savepoint (%(default)s)")
+    add("--empty", action="store_true", help="data files without bytes: the cluster takes more of them in a second")
     add("--no-counts", action="store_true", help="do not run each operation once more to count its requests")
     add("--scratch", help="folder for the tables and for HDFS's data (the system's)")
     return options
@@ -90,25 +104,17 @@ def plan_of(operation: str, plans: Mapping[str, TablePlan]) -> TablePlan:
     return plans["restore" if operation in ("savepoint", "restore") else "rollback"]
 
 
-def run(
-    contender: str,
-    operations: Sequence[str],
-    hdfs: Hdfs,
-    plans: Mapping[str, TablePlan],
-    scratch: Path,
-    jar: str,
-    number: int,
-) -> list[Result]:
+def run(contender: str, operations: Sequence[str], settings: Settings, number: int) -> list[Result]:
     """The operations of one contender, each but the savepoint on a table of its own."""
-    results = []
+    results, hdfs = [], settings.hdfs
     for operation in operations:
-        plan = plan_of(operation, plans)
+        plan = plan_of(operation, settings.plans)
         say(f"round {number + 1}, {LABELS[contender]}, {operation}")
         base = f"/{contender}/{operation.replace('restore', 'savepoint')}-{number}"
         if operation != "restore":
-            upload(hdfs, plan, base, scratch, pending=operation == "pending")
+            upload(settings, plan, base, pending=operation == "pending")
         if contender != "bare":
-            results.append(run_process(contender, operation, hdfs, plan, base, scratch, jar))
+            results.append(run_process(contender, operation, settings, plan, base))
         elif operation != "savepoint":
             results.append(run_bare(operation, hdfs, plan, base))
         if operation != "savepoint":
@@ -116,13 +122,13 @@ def run(
     return results
 
 
-def upload(hdfs: Hdfs, plan: TablePlan, base: str, scratch: Path, *, pending: bool) -> None:
+def upload(settings: Settings, plan: TablePlan, base: str, *, pending: bool) -> None:
     """Puts the table into HDFS, with its times."""
-    made = str(scratch / "made")
-    generate(made, plan)
+    made = str(settings.scratch / "made")
+    generate(made, plan, settings.body)
     if pending:
         make_pending(made, plan)
-    hdfs.ask("upload", folder=made, path=base)
+    settings.hdfs.ask("upload", folder=made, path=base)
     shutil.rmtree(made)
 
 
@@ -140,18 +146,17 @@ def run_bare(operation: str, hdfs: Hdfs, plan: TablePlan, base: str) -> Result:
     return Result("bare", operation, time.monotonic() - begun)
 
 
-def run_process(
-    contender: str, operation: str, hdfs: Hdfs, plan: TablePlan, base: str, scratch: Path, jar: str
-) -> Result:
+def run_process(contender: str, operation: str, settings: Settings, plan: TablePlan, base: str) -> Result:
     """hudictl or Hudi, as a process of its own."""
+    hdfs = settings.hdfs
     uri = f"{hdfs.uri}{base}"
     kind = "rollback" if operation == "pending" else operation
     target = plan.instants[-1] if kind == "rollback" else plan.savepoint
     if contender == "hudi":
-        command = [sys.executable, str(HERE / "hudi_peer.py"), kind, uri, target, "--jar", jar]
+        command = [sys.executable, str(HERE / "hudi_peer.py"), kind, uri, target, "--jar", settings.jar]
     else:
         command = [*hudictl(kind, target, uri), "--engine", contender.removeprefix("hudictl-")]
-    log = str(scratch / f"{contender}-{operation}.log")
+    log = str(settings.scratch / f"{contender}-{operation}.log")
     measured = measure(command, log, environment() | {"HADOOP_CONF_DIR": str(hdfs.conf)}, None)
     problem = exit_problem(measured)
     if not problem and kind != "savepoint":
@@ -167,20 +172,18 @@ def hudictl(kind: str, target: str, uri: str) -> list[str]:
     return [sys.executable, "-m", "hudictl", *words, target, "-t", uri, "--yes", *zone]
 
 
-def count_requests(
-    operations: Sequence[str], hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path
-) -> dict[str, Counter[str]]:
+def count_requests(operations: Sequence[str], settings: Settings) -> dict[str, Counter[str]]:
     """What hudictl asks of the name node, by operation: the same operations once more, told line by line."""
-    counted = {}
+    counted, hdfs = {}, settings.hdfs
     for operation in operations:
-        plan = plan_of(operation, plans)
+        plan = plan_of(operation, settings.plans)
         base = f"/counted/{operation.replace('restore', 'savepoint')}"
         if operation != "restore":
-            upload(hdfs, plan, base, scratch, pending=operation == "pending")
+            upload(settings, plan, base, pending=operation == "pending")
         kind = "rollback" if operation == "pending" else operation
         target = plan.instants[-1] if kind == "rollback" else plan.savepoint
         command = [*hudictl(kind, target, f"{hdfs.uri}{base}"), "--engine", "local", "-v"]
-        log = str(scratch / f"counted-{operation}.log")
+        log = str(settings.scratch / f"counted-{operation}.log")
         measured = measure(command, log, environment() | {"HADOOP_CONF_DIR": str(hdfs.conf)}, None)
         counted[operation] = Counter(match[1] for line in measured.lines if (match := REQUEST.search(line)))
     return counted

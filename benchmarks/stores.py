@@ -150,7 +150,6 @@ def measure_server(
 
 def run(name: str, contender: str, operation: str, server: Server, settings: Settings) -> Result:
     """One operation of one contender, as a process of its own on a copy of its own, and what is there afterwards."""
-    say(f"{name}, {operation}, {LABELS[contender]}")
     plan, prefix = settings.plan, f"{operation}/{contender}"
     uri = server.upload(settings.tables[operation], prefix)
     target = plan.savepoint if operation == "restore" else plan.instants[-1]
@@ -166,6 +165,7 @@ def run(name: str, contender: str, operation: str, server: Server, settings: Set
     measured = measure(command, str(settings.scratch / f"{name}-{contender}-{operation}.log"), environment())
     problem = exit_problem(measured) or problem_of(server.names(prefix), operation, plan)
     server.drop(prefix)
+    say(f"{name}, {operation}, {LABELS[contender]}: {measured.wall_s:.1f} s, {problem or 'verified'}")
     return result_of(operation, contender, measured, problem)
 
 
