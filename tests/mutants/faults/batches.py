@@ -105,4 +105,10 @@ FAULTS = (
         "a file is deleted whose name is another's, decoded",
         (TESTS,),
     ),
+    Fault(
+        "storage/azure_names.py",
+        '            return path.lstrip("/")\n',
+        "            return super()._strip_protocol(path)\n",
+        "a deletion of the file a? on Azure deletes the file a",
+    ),
 )
