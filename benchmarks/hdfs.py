@@ -41,11 +41,11 @@ REQUEST = re.compile(r",\d{3} (\w+) /")
 
 @dataclass(frozen=True)
 class Settings:
-    """The running HDFS, the tables by their operation, the content of their data files, and what else all need."""
+    """The running HDFS, the tables by their operation, whether the files to delete are empty, and the rest."""
 
     hdfs: Hdfs
     plans: Mapping[str, TablePlan]
-    body: bytes | None
+    empty: bool
     scratch: Path
     jar: str
 
@@ -54,13 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the contenders and prints the tables; 1 if a contender failed."""
     args = parser().parse_args(argv)
     plans = {
-        "restore": TablePlan(args.partitions, 2, args.files, yesterday()),
+        "restore": TablePlan(args.partitions, args.commits, args.files, yesterday()),
         "rollback": TablePlan(args.partitions, 1, 2 * args.files, yesterday()),
     }
     scratch = Path(tempfile.mkdtemp(prefix="hudictl-benchmark-", dir=args.scratch))
     contenders, operations, jar = args.contenders.split(","), args.operations.split(","), hudi_jar()
     with start(scratch / "hdfs", settings={"dfs.namenode.fs-limits.min-block-size": "0"}) as hdfs:
-        settings = Settings(hdfs, plans, b"" if args.empty else None, scratch, jar)
+        settings = Settings(hdfs, plans, args.empty, scratch, jar)
         results = [
             result
             for number in range(args.rounds)
@@ -89,11 +89,12 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(prog="python -m benchmarks.hdfs", description=__doc__)
     add = options.add_argument
     add("--partitions", type=int, default=100, help="partitions of the table (100)")
-    add("--files", type=int, default=100, help="files a partition of each of two removed commits (100)")
+    add("--files", type=int, default=100, help="files a partition of each removed commit (100)")
+    add("--commits", type=int, default=2, help="commits that the restore removes (2)")
     add("--rounds", type=int, default=1, help="how often each contender runs; medians are shown (1)")
     add("--contenders", default=",".join(CONTENDERS), help="comma list, in the order to run (%(default)s)")
     add("--operations", default=",".join(OPERATIONS), help="comma list; a restore needs the savepoint (%(default)s)")
-    add("--empty", action="store_true", help="data files without bytes: the cluster takes more of them in a second")
+    add("--empty", action="store_true", help="the files to delete have no bytes: the cluster takes them faster")
     add("--no-counts", action="store_true", help="do not run each operation once more to count its requests")
     add("--scratch", help="folder for the tables and for HDFS's data (the system's)")
     return options
@@ -125,7 +126,12 @@ def run(contender: str, operations: Sequence[str], settings: Settings, number: i
 def upload(settings: Settings, plan: TablePlan, base: str, *, pending: bool) -> None:
     """Puts the table into HDFS, with its times."""
     made = str(settings.scratch / "made")
-    generate(made, plan, settings.body)
+    generate(made, plan)
+    for path in Path(made).glob("*/*.parquet") if settings.empty else ():
+        if instant_of(path.name) > plan.savepoint:
+            times = path.stat()
+            os.truncate(path, 0)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     if pending:
         make_pending(made, plan)
     settings.hdfs.ask("upload", folder=made, path=base)
