@@ -21,7 +21,7 @@ PACKAGE = ROOT / "hudictl"
 FLOORS = (
     {"errors", "phrases", "secrets", "trust"},
     {"formats", "storage", "engine"},
-    {"workers", "index_workers", "copy_workers"},
+    {"workers", "index_workers", "copy_workers", "fence"},
     {"record_workers", "repair_workers"},
     {"table"},
     {"state"},

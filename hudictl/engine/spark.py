@@ -137,6 +137,10 @@ class SparkEngine:
             except KeyboardInterrupt:
                 self.close()
                 raise
+            except HudictlError:
+                # That of whoever was told the progress: nothing of the job is to go on.
+                context.cancelJobGroup(self._folder)
+                raise
             except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
                 raise cluster.failure(label, error) from error
 

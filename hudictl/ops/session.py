@@ -1,12 +1,14 @@
 """The tools of an operation, and the only way in which it changes a table: hold, look again, record."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from hudictl.engine.base import Engine
+from hudictl.engine.base import Engine, values
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
+from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
@@ -68,6 +70,10 @@ class Monitor(Protocol):
         """A line for a later analysis: what was read or written."""
 
 
+_WATCH_SECONDS = 10.0
+"""How often the locks are looked at while the engine changes files."""
+
+
 class NothingLeft(Exception):
     """Raised by a second look that finds nothing left to do: nothing is changed, and nothing is recorded."""
 
@@ -124,6 +130,8 @@ TimedRun = TypeVar("TimedRun", bound=Run)
 AnyRun = TypeVar("AnyRun")
 Report = TypeVar("Report")
 Found = TypeVar("Found")
+Task = TypeVar("Task")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -220,6 +228,43 @@ def keeping_files(
 def keeps_files(session: Session) -> bool:
     """Whether what is deleted is kept."""
     return isinstance(session.table.storage, Keeping)
+
+
+def change_on_engine(
+    session: Session,
+    held: Hold,
+    label: str,
+    function: Callable[[Task], Value],
+    tasks: Sequence[Task],
+    total: int | None = None,
+) -> list[Value]:
+    """Applies a function that changes files to each task on the engine, while the table is held: no task begins once
+    another process has taken over, or this one has ended.
+
+    Args:
+        total: how many things the progress counts; None: it is not shown.
+
+    Raises:
+        Conflict: the table is not held any more.
+        StorageFailed, EngineFailed.
+    """
+    shown = session.monitor.counter(total) if total is not None else None
+    looked = time.monotonic()
+
+    def progress(share: float) -> None:
+        nonlocal looked
+        if time.monotonic() - looked >= _WATCH_SECONDS:
+            held.check()
+            looked = time.monotonic()
+        if shown is not None:
+            shown(share)
+
+    try:
+        return values(session.engine.map(label, Fenced(held.claim.fence, function), tasks, progress), label)
+    except (StorageFailed, EngineFailed):
+        # What no task could do any more, another process may be doing.
+        held.check()
+        raise
 
 
 def _left(table: Table, kind: Kind, time: str, hint: str) -> str:

@@ -309,14 +309,14 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
                 "since planning, a new metadata table is in use", hint="run the command again: it makes a new plan"
             )
         run.held.check()
-        _prepare(session, plan, time)
+        _prepare(session, run.held, plan, time)
         drop_metadata_table(table, time)
 
     session.monitor.step("delete files")
     left = _staying(session, plan)
     run.held.check()
     files = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
-    failed = dict(delete_data_files(session, files))
+    failed = dict(delete_data_files(session, run.held, files))
 
     session.monitor.step("verify")
     found = sweep(table, session.engine, {file.partition for file in files}, sync=True)
@@ -377,14 +377,14 @@ def _listing(session: Session) -> Known:
     return known
 
 
-def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
+def _prepare(session: Session, held: Hold, plan: OrphanPlan, time: str) -> None:
     """What must be done while the metadata table exists: a rerun without it could not find these files again. Raises
     Incomplete."""
     for partition in plan.partition_metafiles_made:
         create_metafile(session.table, partition, time)
     first = [orphan.file for orphan in plan.orphans if orphan.file.path in plan.kept_from_readers]
     left = _staying(session, plan) if first else set()
-    for path, error in delete_data_files(session, (file for file in first if file.path not in left)):
+    for path, error in delete_data_files(session, held, (file for file in first if file.path not in left)):
         raise Incomplete(
             f"{path} cannot be deleted: {error}; without the metadata table readers would see its rows",
             hint="fix the cause, then run the command again",

@@ -25,6 +25,7 @@ from hudictl.table.files.listed import ListedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Partition, Sweep
 from hudictl.table.files.view import committed_without, list_partition
+from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import (
     Own,
     Place,
@@ -144,7 +145,7 @@ def place_of(table: Table, time: str, kept: KeptMetadata | None) -> Place:
 
 
 def roll_back_aside(
-    session: Session, kept: KeptMetadata | None, removed: Collection[str], found: Sweep
+    session: Session, held: Hold, kept: KeptMetadata | None, removed: Collection[str], found: Sweep
 ) -> MetadataOutcome:
     """Rolls the metadata table back where it is set aside, and makes it list what storage has. Idempotent.
 
@@ -166,7 +167,7 @@ def roll_back_aside(
         metadata = table_aside(table, kept.aside)
         if written := _written_since(metadata, kept):
             return _given_up(table, kept, f"a writer has used it since planning: {first_few(sorted(written))}")
-        _undo(session, metadata, kept)
+        _undo(session, held, metadata, kept)
         wrong = _bring_in_line(session, metadata, kept, removed, found)
     except (Unreadable, Unsupported) as error:
         wrong = error.message
@@ -305,14 +306,14 @@ def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:
     return MetadataOutcome(lost=frozenset(plan.lost_in_use), given_up=reason)
 
 
-def _undo(session: Session, metadata: Table, kept: KeptMetadata) -> None:
+def _undo(session: Session, held: Hold, metadata: Table, kept: KeptMetadata) -> None:
     """Deletes the partitions that are given up, the files to undo, and then the instants that wrote them."""
     plan = kept.plan
     for fate in plan.partitions:
         if fate.reason is not None:
             metadata.storage.delete_folder(fate.partition)
     files = [file for fate in plan.partitions if fate.reason is None for file in fate.files]
-    failed = delete_stored(session, metadata.storage, files)
+    failed = delete_stored(session, held, metadata.storage, files)
     if failed:
         path, reason = failed[0]
         raise Unreadable(f"{path} of it could not be deleted: {reason}")

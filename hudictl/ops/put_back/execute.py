@@ -25,7 +25,7 @@ from hudictl.ops.put_back.planning import (
     pending_again,
     required_room,
 )
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, change_on_engine, changing
 from hudictl.ops.undo.execute import remove_traces
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.phrases import command_of, count_of, first_few
@@ -122,7 +122,7 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     early = (path for path in contents.made.difference(metafiles) if not _is_shown(session, path))
     delete_all(table.storage, sorted(early))
     _put(session, room, contents, [path for path in hidden if path.startswith(f"{META}/")])
-    _put_data(session, room, contents)
+    _put_data(session, run.held, room, contents)
 
     enter("publish instants again")
     own = [timeline_path(table, time) for time in room.times]
@@ -198,16 +198,15 @@ def _put(session: Session, room: Room, contents: Contents, paths: Iterable[str])
     _refuse_failed(put_back(session.table.storage, room.folder, files), room)
 
 
-def _put_data(session: Session, room: Room, contents: Contents) -> None:
-    """Puts data files back, on the engine. Raises Incomplete, StorageFailed, EngineFailed."""
+def _put_data(session: Session, held: Hold, room: Room, contents: Contents) -> None:
+    """Puts data files back, on the engine. Raises Conflict, Incomplete, StorageFailed, EngineFailed."""
     storage = session.table.storage
     paths = sorted(path for path in contents.kept if not path.startswith(f"{META}/"))
     size = storage.delete_batch
     files = [contents.versions.get(path, path) for path in paths]
     batches = [files[start : start + size] for start in range(0, len(files), size)]
     put = partial(put_back, storage, room.folder)
-    counter = session.monitor.counter(len(batches))
-    for outcomes in values(session.engine.map("put files back", put, batches, counter), "put files back"):
+    for outcomes in change_on_engine(session, held, "put files back", put, batches, len(batches)):
         _refuse_failed(outcomes, room)
 
 

@@ -148,7 +148,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
     if undo.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, undo.metadata_table)
-    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, undo.marked, counted=True)))
+    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, held, undo.marked, counted=True)))
 
     drop_staged(table, plan.resumes)
     timeline = load_timeline(table).without({plan.withdrawn, *removed})
@@ -206,7 +206,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
         _remove_instants(run)
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
-        metadata_table = roll_back_aside(run.session, run.kept, run.undo.removed, found)
+        metadata_table = roll_back_aside(run.session, run.held, run.kept, run.undo.removed, found)
 
         _enter(run, Phase.PUBLISH_RESTORE)
         _clear_up(run)

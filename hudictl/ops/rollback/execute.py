@@ -94,7 +94,7 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     for plan in plans:
         _not_changed(signs, plan)
     check_around(session, signs)
-    plans = [_looked_at(session, signs, plan) for plan in plans]
+    plans = [_looked_at(session, held, signs, plan) for plan in plans]
 
     ended = {plan.target for plan in plans}.union(*(plan.rollbacks_superseded for plan in plans))
     timeline = load_timeline(table).without(ended)
@@ -118,7 +118,7 @@ def _planned(plan: RollbackPlan) -> set[str]:
     return {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
 
 
-def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPlan:
+def _looked_at(session: Session, held: Hold, signs: Signs, plan: RollbackPlan) -> RollbackPlan:
     """The plan, with the lengths that its logs have now. Raises a guard's error."""
     table, instant = session.table, plan.removal.instant
     check_target(table, signs, plan.target, instant, plan.options)
@@ -129,7 +129,7 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
     if kept.takes_it and kept.keeps and set_aside_by(table, _planned(plan)) is None:
         unchanged(table, kept)
     _check_silence(table, signs, plan)
-    marked = end_open_writes(session, plan.undo.marked, counted=plan.completed)
+    marked = end_open_writes(session, held, plan.undo.marked, counted=plan.completed)
     return replace(plan, undo=replace(plan.undo, marked=marked))
 
 
@@ -166,7 +166,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         )
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
-        metadata = [roll_back_aside(run.session, one.kept, {one.plan.target}, found) for one in run.each]
+        metadata = [roll_back_aside(run.session, run.held, one.kept, {one.plan.target}, found) for one in run.each]
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
         _delete_dropped(run)

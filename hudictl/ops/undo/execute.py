@@ -7,10 +7,9 @@ from functools import partial
 from itertools import groupby
 
 from hudictl import workers
-from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import data_path
-from hudictl.ops.session import Kind, Monitor, Session
+from hudictl.ops.session import Kind, Monitor, Session, change_on_engine
 from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
@@ -26,27 +25,26 @@ from hudictl.table.writers.heartbeats import heartbeat_path
 from hudictl.table.writers.markers import marker_folder, marker_folders
 
 
-def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+def delete_data_files(session: Session, held: Hold, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
     """``delete_stored`` for files of the table."""
-    return delete_stored(session, session.table.storage, files)
+    return delete_stored(session, held, session.table.storage, files)
 
 
-def delete_stored(session: Session, storage: Storage, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+def delete_stored(session: Session, held: Hold, storage: Storage, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
     """Deletes the files; a missing one is no error.
 
     Returns:
         The paths of files that still exist, each with the reason.
 
     Raises:
-        StorageFailed, EngineFailed.
+        Conflict, StorageFailed, EngineFailed.
     """
     ordered = sorted(files, key=_partition)
-    counter = session.monitor.counter(len(ordered))
     # All but the last are of one size, whatever the partitions have: they are dealt out evenly.
     size = storage.delete_batch
     batches = [[*_names(ordered[start : start + size])] for start in range(0, len(ordered), size)]
     delete = partial(workers.delete_files, storage)
-    kept = values(session.engine.map("delete files", delete, batches, counter), "delete files")
+    kept = change_on_engine(session, held, "delete files", delete, batches, len(ordered))
     return [failure for batch in kept for failure in batch]
 
 
@@ -74,7 +72,9 @@ def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
         monitor.check()
 
 
-def end_open_writes(session: Session, slices: Sequence[MarkedSlice], *, counted: bool) -> tuple[MarkedSlice, ...]:
+def end_open_writes(
+    session: Session, held: Hold, slices: Sequence[MarkedSlice], *, counted: bool
+) -> tuple[MarkedSlice, ...]:
     """Closes the logs that get a rollback block, where a dead writer has left them open: until then their length is not
     final. Returns the slices with the lengths of now: what it had not flushed may have come to the end of a log.
 
@@ -89,7 +89,7 @@ def end_open_writes(session: Session, slices: Sequence[MarkedSlice], *, counted:
     if not slices or not isinstance(storage, Leases):
         return tuple(slices)
     tasks = [(storage, [data_path(entry.partition, name) for name, _ in entry.logs]) for entry in slices]
-    ended = values(session.engine.map("close logs", end_writing, tasks), "close logs")
+    ended = change_on_engine(session, held, "close logs", end_writing, tasks)
     left = [log.error for logs in ended for log in logs if log.error is not None]
     if left:
         raise Conflict(
@@ -110,21 +110,21 @@ def _with_sizes(entry: MarkedSlice, logs: Sequence[Ended]) -> MarkedSlice:
     return replace(entry, logs=tuple((name, log.size) for name, log in zip(names, logs, strict=True)))
 
 
-def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:
-    """Writes the rollback blocks of a version 6 table. Raises StorageFailed, EngineFailed."""
+def write_blocks(session: Session, held: Hold, slices: Sequence[MarkedSlice]) -> Written:
+    """Writes the rollback blocks of a version 6 table. Raises Conflict, StorageFailed, EngineFailed."""
     written: Written = {}
     tasks = block_tasks(session.table.storage, slices)
-    results = values(session.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    results = change_on_engine(session, held, "write rollback blocks", workers.write_rollback_blocks, tasks)
     for task, files in zip(tasks, results, strict=True):
         for file in files:
             written.setdefault(file.target, []).append((task.partition, file))
     return written
 
 
-def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> None:
+def delete_files(session: Session, held: Hold, removals: Sequence[Removal], kind: Kind) -> None:
     """Deletes the files of all instants in one job, by partition. Raises Incomplete, naming a file that could not be
     deleted."""
-    failed = delete_data_files(session, (file for removal in removals for file in removal.files))
+    failed = delete_data_files(session, held, (file for removal in removals for file in removal.files))
     if failed:
         path, reason = failed[0]
         count = sum(len(removal.files) for removal in removals)
@@ -162,10 +162,10 @@ def delete_and_prove(
     """
     enter(Phase.DELETE_FILES)
     delete_dropped()
-    blocks = write_blocks(session, undo.marked)
+    blocks = write_blocks(session, held, undo.marked)
     undo = last_look(undo)
     held.check()
-    delete_files(session, undo.removals, kind)
+    delete_files(session, held, undo.removals, kind)
     # Not before: what is missing of the files shows that the resize cannot be published again.
     remove_bucket_configs(session.table, undo.hashing)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 import uuid
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
+from hudictl.fence import Fence, claim_links
 from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OWN, SCRATCH
@@ -18,7 +18,6 @@ from hudictl.storage import Storage, entries_of, read_whole
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 from hudictl.table.writers.beat import kept_alive
 
-_NAME = re.compile(r"claim-([0-9]+)\Z")
 DEAD_AFTER_MS = 60_000
 MAX_SKEW_MS = 1_000
 
@@ -51,10 +50,15 @@ class Claim:
     number: int
     owner: Owner
 
+    @property
+    def fence(self) -> Fence:
+        """What its tasks ask on other hosts."""
+        return Fence(self.storage, self.number, len(_encode(self.owner, released=False)))
+
     def check(self) -> None:
         """Raises Conflict: another process took over, because this one looked dead; or the link was deleted, so that
         another process may have begun a new chain."""
-        highest = max(_links(self.storage), default=0)
+        highest = max(claim_links(self.storage), default=0)
         if highest > self.number:
             raise Conflict(
                 f"another hudictl has taken over the table (claim {highest}): this process had no activity for too "
@@ -99,7 +103,7 @@ def living_owner(storage: Storage, now_ms: int) -> Owner | None:
     Args:
         now_ms: the storage's time.
     """
-    number = max(_links(storage), default=0)
+    number = max(claim_links(storage), default=0)
     found = storage.stat(_path(number)) if number else None
     try:
         owner = decode(_Link, parse_json(read_whole(storage, _path(number), RECORD_BYTES))) if found else None
@@ -120,7 +124,7 @@ def current_owner(command: str) -> Owner:
 
 
 def _acquire(storage: Storage, command: str) -> Claim:
-    highest = max(_links(storage), default=0)
+    highest = max(claim_links(storage), default=0)
     if highest:
         _refuse_living(storage, highest)
     held = Claim(storage, highest + 1, current_owner(command))
@@ -133,7 +137,7 @@ def _acquire(storage: Storage, command: str) -> Claim:
     _prove_exclusive(held)
     held.check()
     # Only the highest link counts; a slow process that creates a lower one again finds the higher one in its check.
-    storage.delete([_path(number) for number in _links(storage) if number < held.number])
+    storage.delete([_path(number) for number in claim_links(storage) if number < held.number])
     try:
         _check_clock(storage, held, before_ms, after_ms)
     except HudictlError:
@@ -205,11 +209,6 @@ def _clear_scratch(storage: Storage) -> None:
     entries = entries_of(storage, SCRATCH)
     dead_ms = host_now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
-
-
-def _links(storage: Storage) -> list[int]:
-    entries = entries_of(storage, OWN)
-    return [int(match[1]) for entry in entries if (match := _NAME.match(entry.name))]
 
 
 def _path(number: int) -> str:

@@ -52,8 +52,8 @@ FAULTS = (
     ),
     Fault(
         FILE,
-        "for number in _links(storage) if number < held.number])",
-        "for number in _links(storage) if number <= held.number])",
+        "for number in claim_links(storage) if number < held.number])",
+        "for number in claim_links(storage) if number <= held.number])",
         "a process deletes its own link",
     ),
     Fault(

@@ -45,6 +45,7 @@ from tests.helpers import (
     assert_listed,
     drop,
     files_of,
+    holding,
     metadata_instants,
     metadata_timeline,
     put,
@@ -179,7 +180,7 @@ def test_it_is_rolled_back_where_it_is_set_aside(unpack: Unpack, store: str, ver
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
     for _ in range(2):
-        outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+        outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
         assert outcome == MetadataOutcome(kept.plan.kept)
         assert outcome.indexes == tuple(sorted(set(used) - {"files"}))
         assert look(copy.table, kept.aside).is_aside
@@ -199,8 +200,8 @@ def test_it_is_rolled_back_where_it_is_set_aside(unpack: Unpack, store: str, ver
 @SHORT
 def test_without_a_record_nothing_is_rolled_back(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
-    before = tree(copy.path)
-    outcome = roll_back_aside(session(copy.table), None, (), sweep(copy.table, ENGINE, set()))
+    held, before = holding(copy.table), tree(copy.path)
+    outcome = roll_back_aside(session(copy.table), held, None, (), sweep(copy.table, ENGINE, set()))
     assert outcome == MetadataOutcome()
     assert use_again(copy.table, None, outcome) == MetadataOutcome()
     assert tree(copy.path) == before
@@ -218,19 +219,19 @@ def test_what_it_has_lost_is_listed_again_and_what_it_has_too_much_is_not(unpack
     body = (copy.path / path).read_bytes()
     drop(copy.path / path)
     found = sweep(copy.table, ENGINE, set())
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     listing = read_listing(table_aside(copy.table, kept.aside), [], copy.table)
     assert name not in listing[partition]
     # A size never shrinks where readers merge two records: one that is larger than on storage is given up.
     put(copy.path / path, body + b"more")
     found = sweep(copy.table, ENGINE, set())
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     listing = read_listing(table_aside(copy.table, kept.aside), [], copy.table)
     # The delta commit of the earlier attempt is removed, and another one is written.
     assert listing[partition][name].size == len(body) + 4
     put(copy.path / path, body[:-1])
     found = sweep(copy.table, ENGINE, set())
-    assert path in str(roll_back_aside(session(copy.table), kept, {newest}, found).given_up)
+    assert path in str(roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).given_up)
 
 
 @SHORT
@@ -244,7 +245,7 @@ def test_files_that_it_has_not_listed_stay_hidden(unpack: Unpack, version: str) 
     assert strange in kept.plan.hidden
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     partition, _, name = strange.rpartition("/")
     assert name not in read_listing(table_aside(copy.table, kept.aside), [], copy.table)[partition]
 
@@ -272,7 +273,7 @@ def test_one_that_is_lost_is_given_up(unpack: Unpack, store: str, version: str) 
     moves = store == "moves folders"
     shutil.rmtree(copy.path / OWN / f"metadata-{R}" if moves else copy.meta / "metadata")
     newest, found = without_newest(copy)
-    outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+    outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     # Where it could not be moved, the folder is there for all that one can tell, and empty.
     assert_given_up(copy, kept, outcome, "has deleted or replaced it" if moves else "the timeline folder")
 
@@ -288,7 +289,7 @@ def test_a_file_of_it_that_cannot_be_deleted_gives_it_up(
     newest, found = without_newest(copy)
     with monkeypatch.context() as patch:
         FailDeletion(stuck).install(patch)
-        outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+        outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     assert_given_up(copy, kept, outcome, stuck)
 
 
@@ -306,8 +307,8 @@ def test_where_nothing_of_it_can_be_deleted_it_waits_for_whoever_goes_on(
     with monkeypatch.context() as patch:
         FailDeletion(stuck).install(patch)
         with pytest.raises(StorageFailed, match=re.escape(stuck)):
-            roll_back_aside(session(copy.table), kept, {newest}, found)
-    roll_back_aside(session(copy.table), kept, {newest}, found)
+            roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
+    roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     assert copy.table.metadata_partitions == ()
 
 
@@ -324,7 +325,7 @@ def test_one_that_still_differs_from_storage_is_given_up(
     drop(copy.path / path)
     found = sweep(copy.table, ENGINE, set())
     replace_function(monkeypatch, f"{module.__name__}.write_listing", lambda real, *given: None)
-    outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+    outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     assert_given_up(copy, kept, outcome, "its listing differs from storage", path)
 
 
@@ -341,7 +342,7 @@ def test_one_that_cannot_be_read_is_given_up(
         raise Unreadable("a log is damaged")
 
     monkeypatch.setattr(module, "gather_listing", unreadable)
-    outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+    outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     assert_given_up(copy, kept, outcome, "a log is damaged")
 
 
@@ -352,7 +353,7 @@ def test_another_one_that_comes_at_the_last_moment_is_a_conflict(unpack: Unpack,
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
+    outcome = roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found)
     make_anew(copy)
     with pytest.raises(Conflict, match="has built a new metadata table"):
         use_again(copy.table, kept, outcome)
@@ -403,6 +404,6 @@ def test_a_listing_with_a_file_that_is_none_of_hudis_stays_as_it_is(unpack: Unpa
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     listing = read_listing(table_aside(copy.table, kept.aside), [], copy.table)
     assert listing["part-0"]["theirs.parquet"].size == 7

@@ -36,6 +36,7 @@ from tests.helpers import (
     Copy,
     disk_log,
     drop,
+    holding,
     metadata_timeline,
     put,
     replace_function,
@@ -88,7 +89,7 @@ def test_its_files_are_gone_from_the_disk_before_their_instants(
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
     log = disk_log(monkeypatch)
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     aside = copy.path / OWN / f"metadata-{R}"
     folders = {file.partition for fate in kept.plan.partitions for file in fate.files}
     instants = [number for number, line in enumerate(log) if line.startswith(f"unlink {aside}/.hoodie/")]
@@ -109,7 +110,7 @@ def test_a_pending_rollback_of_an_undone_instant_and_pending_cleans_go(unpack: U
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     times = {entry.time for entry in load_timeline(table_aside(copy.table, kept.aside)).instants}
     assert times.isdisjoint({rollback, clean, newest})
 
@@ -129,7 +130,7 @@ def test_a_partition_without_metafile_stays_listed(unpack: Unpack, version: str)
     found = sweep(copy.table, ENGINE, set())
     assert "part-1" not in found.partitions
     newest = kept.plan.instants_undone[0]
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     assert set(listing_of(copy, kept)["part-1"]) == files
 
 
@@ -145,7 +146,7 @@ def test_files_that_came_since_planning_are_listed_only_for_completed_instants(u
     for path, body in ((late, b"rows"), (missing, b"rows"), (empty, b"")):
         put(copy.path / path, body)
     found = sweep(copy.table, ENGINE, set())
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    assert roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).kept
     listed = {f"{partition}/{name}" for partition, names in listing_of(copy, kept).items() for name in names}
     assert {late, missing, empty} & listed == {missing}
 
@@ -164,7 +165,10 @@ def test_one_that_cannot_be_read_never_stops_the_operation(
         raise error("a log is of a later release")
 
     monkeypatch.setattr(module, "gather_listing", fails)
-    assert roll_back_aside(session(copy.table), kept, {newest}, found).given_up == "a log is of a later release"
+    assert (
+        roll_back_aside(session(copy.table), holding(copy.table), kept, {newest}, found).given_up
+        == "a log is of a later release"
+    )
 
 
 # Into use again.

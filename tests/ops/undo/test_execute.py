@@ -16,7 +16,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.writers.heartbeats import heartbeat_path
 from tests.fixtures import Unpack
-from tests.helpers import FailDeletion, plan, put, session
+from tests.helpers import FailDeletion, holding, plan, put, session
 
 
 @pytest.mark.parametrize("counts", [[1], [2], [3], [4], [5], [1, 1, 1], [3, 2], [5, 0, 1, 3]])
@@ -28,7 +28,7 @@ def test_every_file_of_every_batch_goes(unpack: Unpack, counts: list[int], monke
     stored = [file for number, count in enumerate(counts) for file in stored_files(f"p{number}", count)]
     for file in stored:
         put(copy.path / file.path, b"rows")
-    assert files.delete_data_files(session(copy.table), stored) == []
+    assert files.delete_data_files(session(copy.table), holding(copy.table), stored) == []
     assert copy.data() == before
 
 
@@ -58,7 +58,7 @@ def test_batches_are_full_whatever_the_partitions_have(unpack: Unpack, counts: l
     engine = Calls()
     shuffled = sorted(stored, key=lambda file: file.data.name)
     table = unpack("v9", "cow_part").table
-    assert files.delete_data_files(session(table, engine=cast(Engine, engine)), shuffled) == []
+    assert files.delete_data_files(session(table, engine=cast(Engine, engine)), holding(table), shuffled) == []
     assert [sum(len(names) for _, names in task) for task in engine.tasks] == [100] * 25
     found = [(partition, name) for task in engine.tasks for partition, names in task for name in names]
     assert sorted(found) == sorted((file.partition, file.data.name) for file in stored)
@@ -72,7 +72,7 @@ def test_one_file_that_stays_is_named_with_the_reason(unpack: Unpack, monkeypatc
     kept = removals[0].files[0]
     FailDeletion(kept.data.name).install(monkeypatch)
     with pytest.raises(Incomplete, match="Operation not permitted") as caught:
-        files.delete_files(session(copy.table), removals, Kind.RESTORE)
+        files.delete_files(session(copy.table), holding(copy.table), removals, Kind.RESTORE)
     assert caught.value.fields["failed"] == [kept.path]
 
 
