@@ -11,7 +11,7 @@ import pytest
 
 from hudictl.engine.base import Engine, TaskResult
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import EngineFailed
+from hudictl.errors import Conflict, EngineFailed
 from tests.engine.elsewhere import Elsewhere
 
 
@@ -90,6 +90,11 @@ def lengths(key: str, found: Sequence[Sequence[bytes]]) -> tuple[str, int]:
     return key, sum(len(value) for values in found for value in values)
 
 
+def mark_slowly(path: str) -> bool:
+    time.sleep(0.1)
+    return leave_mark(path)
+
+
 def nothing(number: int) -> None:
     return None
 
@@ -160,6 +165,19 @@ class EngineContract(ABC):
         assert shares
         assert 0 <= min(shares) <= max(shares) <= 1
         assert shares == sorted(shares)
+
+    def test_who_is_told_may_end_the_job(self, engine: Engine, tmp_path: Path) -> None:
+        """By an error of its own: the rest is not begun, and the engine can work again."""
+        paths = [str(tmp_path / str(number)) for number in range(400)]
+
+        def refuse(_: float) -> None:
+            raise Conflict("the lock is lost")
+
+        with pytest.raises(Conflict, match="the lock is lost"):
+            engine.map("mark slowly", mark_slowly, paths, refuse)
+        begun = len(os.listdir(tmp_path))
+        assert begun < 400
+        assert [result.value for result in engine.map("squares", square_slowly, range(4))] == [0, 1, 4, 9]
 
     def test_no_value_is_no_error(self, engine: Engine) -> None:
         assert engine.map("nothing", nothing, [1, 2]) == [TaskResult(None)] * 2

@@ -77,11 +77,11 @@ def test_a_name_that_is_used_again_stays(unpack: Unpack, version: str, name: str
     before = copy.data()
     operate(copy, engine, target_of(copy, operate))
     gone = sorted(before - copy.data())
-    assert gone
     for path in gone:
         put(copy.path / path, b"of a later writer")
     nothing_comes_of(copy, engine)
-    assert "delete files" in engine.labels
+    # A log of version 6 with other writes in it stays, and gets a rollback block.
+    assert ("delete files" if gone else "write rollback blocks") in engine.labels
 
 
 @pytest.mark.parametrize("operate", OPERATIONS)
@@ -126,9 +126,9 @@ def test_who_takes_over_before_the_tasks(unpack: Unpack, version: str, operate: 
         with pytest.raises(Conflict, match="another hudictl has taken over") as caught:
             operate(copy, Late(lambda: take_over(copy)), target)
         assert caught.value.exit_code == 12
-        assert copy.data() >= before
+        assert copy.data() == before
     operate(copy, ENGINE, target)
-    assert not copy.data() >= before
+    assert copy.data() != before
 
 
 @dataclass
