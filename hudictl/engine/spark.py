@@ -138,8 +138,9 @@ class SparkEngine:
                 self.close()
                 raise
             except HudictlError:
-                # That of whoever was told the progress: nothing of the job is to go on.
-                context.cancelJobGroup(self._folder)
+                # That of whoever was told the progress: nothing of the job is to go on. Spark may not have it yet.
+                while not wait([job], _LOOK_SECONDS).done:
+                    context.cancelJobGroup(self._folder)
                 raise
             except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
                 raise cluster.failure(label, error) from error
