@@ -16,7 +16,6 @@ import pytest
 from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError, StorageFailed
-from hudictl.fence import claim_links
 from hudictl.formats import rollback
 from hudictl.formats.restore import StoredRestorePlan as StoredRestorePlan
 from hudictl.formats.restore import encode_plan
@@ -45,9 +44,7 @@ from hudictl.table.files.saved import SavedNames
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep, sweep
 from hudictl.table.files.written import Written
-from hudictl.table.locks.claim import Claim, current_owner
 from hudictl.table.locks.config import NOTHING_SAID, Locking
-from hudictl.table.locks.hold import Hold
 from hudictl.table.locks.providers import contender_of
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.open import open_table
@@ -218,15 +215,6 @@ def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
 def session(table: Table, monitor: object = None, engine: Engine = ENGINE, locking: Locking = NOTHING_SAID) -> Session:
     """A command at work on a table, without any of the command line."""
     return Session(table, engine, monitor or Silent(), "test", locking, contender_of, "UTC")  # type: ignore[arg-type]
-
-
-def holding(table: Table) -> Hold:
-    """The hold of an operation that goes on, and that nobody ends; of a process that is dead to the next operation."""
-    held = Claim(
-        table.storage, max(claim_links(table.storage), default=0) + 1, replace(current_owner("test"), pid=2**22 + 1)
-    )
-    table.storage.create(f"{OWN}/claim-{held.number}", b"-" * held.fence.size)
-    return Hold(held, None)
 
 
 def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions | None = None) -> str:

@@ -23,7 +23,8 @@ from hudictl.ops.session import change_on_engine
 from hudictl.table.locks.claim import _encode, current_owner
 from hudictl.table.locks.hold import Hold
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, OWN, Copy, holding, put, session, tree
+from tests.helpers import ENGINE, OWN, Copy, put, session, tree
+from tests.ops.held_support import holding
 
 Task = tuple[Fenced[Any, Any], Any]
 

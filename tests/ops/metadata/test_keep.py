@@ -45,7 +45,6 @@ from tests.helpers import (
     assert_listed,
     drop,
     files_of,
-    holding,
     metadata_instants,
     metadata_timeline,
     put,
@@ -54,6 +53,7 @@ from tests.helpers import (
     tree,
 )
 from tests.metadata_edits import block_saying, hfile_block, write
+from tests.ops.held_support import holding
 from tests.ops.metadata.keep_support import R, kept_of, own, without_newest
 from tests.ops.restore.new_metadata_table_support import begin, make_anew
 from tests.state.metadata.treatment_support import facts_of

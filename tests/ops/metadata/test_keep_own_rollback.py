@@ -36,13 +36,13 @@ from tests.helpers import (
     Copy,
     disk_log,
     drop,
-    holding,
     metadata_timeline,
     put,
     replace_function,
     rollback_plan,
     session,
 )
+from tests.ops.held_support import holding
 from tests.ops.metadata.keep_support import R, kept_of, own, without_newest
 from tests.ops.restore.new_metadata_table_support import make_anew
 from tests.state.metadata.treatment_support import facts_of

@@ -16,7 +16,8 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.writers.heartbeats import heartbeat_path
 from tests.fixtures import Unpack
-from tests.helpers import FailDeletion, holding, plan, put, session
+from tests.helpers import FailDeletion, plan, put, session
+from tests.ops.held_support import holding
 
 
 @pytest.mark.parametrize("counts", [[1], [2], [3], [4], [5], [1, 1, 1], [3, 2], [5, 0, 1, 3]])
