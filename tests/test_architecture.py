@@ -65,7 +65,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
 """The floors inside a room: restore and rollback know nothing of each other."""
 LIBRARIES = {
     "dacite": {"formats/decode.py"},
-    "fsspec": {"storage/remote.py", "storage/s3.py"},
+    "fsspec": {"storage/remote.py"},
     "requests": {"storage/webhdfs.py"},
     "requests_gssapi": {"storage/webhdfs.py"},
     "botocore": {"storage/s3.py", "table/locks/dynamodb.py"},

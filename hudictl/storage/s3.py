@@ -1,5 +1,6 @@
 """Amazon S3, and other stores that speak its language, by s3fs (2024.12 and 2026.9)."""
 
+import importlib
 import json
 import logging
 import os
@@ -7,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-
-import fsspec
 
 from hudictl.errors import StorageFailed
 from hudictl.storage.base import (
@@ -51,14 +50,14 @@ class S3Storage(RemoteStorage):
     @staticmethod
     def _driver(base: str) -> Any:
         # fsspec does not know the oldest of Hadoop's three names of S3.
-        return fsspec.get_filesystem_class("s3")
+        RemoteStorage._driver("s3://")  # says how to install s3fs
+        return importlib.import_module("hudictl.storage.s3_names").ExactNames
 
     @staticmethod
-    def _connected(base: str, _driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
+    def _connected(base: str, driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
         # By itself, a client has 10 connections, for which more threads would wait (seen with botocore 1.43).
         settings["config_kwargs"] = {"max_pool_connections": AT_ONCE, **settings.get("config_kwargs", {})}
-        filesystem, root = fsspec.url_to_fs(f"s3:{base.partition(':')[2]}", **settings)
-        return filesystem, root
+        return driver(**settings), driver._strip_protocol(f"s3:{base.partition(':')[2]}")
 
     @staticmethod
     def credentials(options: Mapping[str, str]) -> Credentials:

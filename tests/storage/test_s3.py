@@ -47,6 +47,21 @@ class TestS3Reads(ReadContract):
         return below(self.opened, prefix)
 
 
+@pytest.mark.parametrize("name", ["a?versionId=1", "a?versionId=", "a?b", "a#1", "p?versionId=2/a"])
+def test_a_name_with_the_signs_of_a_version_is_that_name(s3: S3, opened: S3Storage, name: str) -> None:
+    """s3fs would write and delete the file ``a``."""
+    store = below(opened, str(uuid.uuid4()))
+    for other in ("a", "p"):
+        store.create(other, b"other")
+    store.create(name, b"one")
+    store.replace(name, b"two")
+    found = store.stat(name)
+    assert (store.read(name), found and found.size) == (b"two", 3)
+    assert [outcome.error for outcome in store.delete([name])] == [None]
+    assert store.stat(name) is None
+    assert [store.read(other) for other in ("a", "p")] == [b"other"] * 2
+
+
 class TestS3Writes(ExclusiveContract):
     """The write contract on S3."""
 

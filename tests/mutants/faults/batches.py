@@ -106,6 +106,12 @@ FAULTS = (
         (TESTS,),
     ),
     Fault(
+        "storage/s3.py",
+        '        return importlib.import_module("hudictl.storage.s3_names").ExactNames\n',
+        '        return RemoteStorage._driver("s3://")\n',
+        "a deletion of the file a?versionId=1 on S3 deletes the file a",
+    ),
+    Fault(
         "storage/azure_names.py",
         '            return path.lstrip("/")\n',
         "            return super()._strip_protocol(path)\n",
