@@ -147,7 +147,9 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/execute.py",
-        ("    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, undo.marked, counted=True)))\n"),
+        (
+            "    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, held, undo.marked, counted=True)))\n"
+        ),
         "",
         "a restore goes on beside a writer that has its logs open",
         (f"{OPEN}test_a_living_writer_stops_it",),
@@ -155,7 +157,7 @@ FAULTS = (
     Fault(
         "ops/rollback/execute.py",
         (
-            "    marked = end_open_writes(session, plan.undo.marked, counted=plan.completed)\n"
+            "    marked = end_open_writes(session, held, plan.undo.marked, counted=plan.completed)\n"
             "    return replace(plan, undo=replace(plan.undo, marked=marked))\n"
         ),
         "    return plan\n",

@@ -103,7 +103,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("        _prepare(session, plan, time)\n        drop_metadata_table(table, time)\n"),
+        ("        _prepare(session, run.held, plan, time)\n        drop_metadata_table(table, time)\n"),
         ("        drop_metadata_table(table, time)\n        _prepare(session, plan, time)\n"),
         "readers see rows of orphans for a moment",
         ("ops/clean_up/test_orphans_second_looks.py",),

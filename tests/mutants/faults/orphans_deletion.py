@@ -191,7 +191,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("        _prepare(session, plan, time)\n        drop_metadata_table(table, time)\n"),
+        ("        _prepare(session, run.held, plan, time)\n        drop_metadata_table(table, time)\n"),
         "        _prepare(session, plan, time)\n",
         "files go while the metadata table lists them",
         ("ops/clean_up/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
@@ -231,9 +231,9 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    for path, error in delete_data_files(session, (file for file in first if file.path not in left)):\n",
+        "    for path, error in delete_data_files(session, held, (file for file in first if file.path not in left)):\n",
         (
-            "    for path, error in delete_data_files(session, (file for file in first if file.path not "
+            "    for path, error in delete_data_files(session, held, (file for file in first if file.path not "
             "in left)) and ():\n"
         ),
         "the metadata table goes though it alone keeps rows from readers",

@@ -280,16 +280,16 @@ FAULTS = (
     Fault(
         "ops/undo/execute.py",
         (
-            "    blocks = write_blocks(session, undo.marked)\n"
+            "    blocks = write_blocks(session, held, undo.marked)\n"
             "    undo = last_look(undo)\n"
             "    held.check()\n"
-            "    delete_files(session, undo.removals, kind)\n"
+            "    delete_files(session, held, undo.removals, kind)\n"
         ),
         (
             "    undo = last_look(undo)\n"
             "    held.check()\n"
-            "    delete_files(session, undo.removals, kind)\n"
-            "    blocks = write_blocks(session, undo.marked)\n"
+            "    delete_files(session, held, undo.removals, kind)\n"
+            "    blocks = write_blocks(session, held, undo.marked)\n"
         ),
         "rows of a removed instant come back while files are deleted",
         ("ops/restore/test_order.py::test_no_file_goes_before_queries_have_ended_and_rows_are_hidden",),
