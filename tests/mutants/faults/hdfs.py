@@ -148,7 +148,8 @@ FAULTS = (
     Fault(
         "ops/restore/execute.py",
         (
-            "    plan = replace(plan, undo=replace(undo, marked=end_open_writes(session, held, undo.marked, counted=True)))\n"
+            "    plan = replace(plan, undo=replace(undo, marked="
+            "end_open_writes(session, held, undo.marked, counted=True)))\n"
         ),
         "",
         "a restore goes on beside a writer that has its logs open",
