@@ -36,12 +36,13 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalEngine]:
 def pairs(key: str) -> Iterator[tuple[str, int]]:
     if key == KEYS[7]:
         raise ValueError("seven")
-    print("not an answer")
+    print("not an answer", flush=True)
     yield key, len(key)
     yield KEYS[0], 1
 
 
 def total(key: str, found: Sequence[Sequence[int]]) -> tuple[str, int, bool]:
+    print("nor this", flush=True)
     return key, sum(map(sum, found)), not ELSEWHERE
 
 
@@ -104,6 +105,24 @@ def test_where_no_process_can_start_this_one_works(engine: LocalEngine, monkeypa
 def test_what_no_process_can_do_this_one_does(engine: LocalEngine, function: object) -> None:
     assert engine.processes is not None
     assert list(engine.processes.each(function, KEYS[:5])) == KEYS[:5]  # type: ignore[arg-type]
+
+
+def test_one_that_died_gets_no_other_task(engine: LocalEngine) -> None:
+    assert engine.processes is not None
+    list(engine.processes.each(dies, KEYS[:5]))
+    assert engine.processes.idle.empty()
+
+
+def test_one_that_dies_without_a_task(engine: LocalEngine) -> None:
+    assert engine.processes is not None
+    pids = {*engine.processes.each(_pid, KEYS)}
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not any(map(alive, pids)))
+    found = {*engine.processes.each(_pid, KEYS)}
+    # Each of them, when it gets a task; the task is done by this one.
+    assert OWN in found
+    assert not found & pids
 
 
 def test_a_module_that_is_missing_here_is_the_engines_failure(engine: LocalEngine) -> None:
