@@ -10,6 +10,8 @@ LOOPBACK = "127.0.0.1"
 ADDRESS = "SPARK_LOCAL_IP"
 """The variable of the environment with the address on which all of Spark listens."""
 _CONNECT_SECONDS = 5
+_CONNECT = ("sc:", "unix:")
+"""How addresses of Spark Connect begin: gRPC over TCP, and a notebook's own server."""
 _PYTHON = "set the executors' Python with PYSPARK_PYTHON or --conf spark.pyspark.python"
 
 
@@ -36,6 +38,26 @@ def refuse_cluster(master: str) -> None:
             hint="if all hosts of the cluster can read the table's folder, use --shared-filesystem; else use --master "
             "'local[*]' or --engine local",
             master=master,
+        )
+
+
+def refuse_connect(master: str | None, conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises Unsupported: Spark Connect is asked for, or is what this process works with: it has no RDDs.
+
+    PySpark would ignore ``spark.remote`` and ``SPARK_REMOTE`` where a context is started, and work on this host.
+    """
+    asked = conf.get("spark.remote") or master or conf.get("spark.master") or environment.get("SPARK_REMOTE", "")
+    # PySpark sets the first with such a session, and then starts no context but of a server in this process.
+    entered = "SPARK_CONNECT_MODE_ENABLED" in environment and "SPARK_LOCAL_REMOTE" not in environment
+    if entered:
+        asked = environment.get("SPARK_REMOTE") or "this process's session"
+    if entered or asked.startswith(_CONNECT):
+        address = asked.partition(";")[0]  # a token may follow
+        raise Unsupported(
+            f"Spark Connect ({address}) has no RDDs, which the Spark engine needs",
+            hint="use --engine local, or a --master with RDDs ('local[*]', spark://HOST:PORT, yarn)"
+            + (" in another process" if entered else ""),
+            master=address,
         )
 
 

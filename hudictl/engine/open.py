@@ -1,10 +1,11 @@
 """From options to an engine."""
 
 import logging
+import os
 from collections.abc import Callable, Collection, Mapping
 
 from hudictl.engine.base import Engine
-from hudictl.engine.cluster import refuse_cluster
+from hudictl.engine.cluster import refuse_cluster, refuse_connect
 from hudictl.engine.local import LocalEngine
 from hudictl.engine.processes import Processes, cores
 
@@ -27,6 +28,7 @@ def open_engine(
 
     Raises:
         Unsupported: such a master is specified here; a master from Spark's configuration is refused when Spark starts.
+            Or it is Spark Connect.
     """
     if name == "local":
         # What another process does, --verbose would not tell.
@@ -35,6 +37,7 @@ def open_engine(
     from hudictl.engine.spark import SparkEngine
 
     conf = dict(conf or {})
+    refuse_connect(master, conf, os.environ)
     if one_jvm:
         refuse_cluster(master or conf.get("spark.master") or "local")
     return SparkEngine(master, conf, look, one_jvm, frozenset(hidden))

@@ -245,6 +245,20 @@ def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> No
         assert "other hosts" in said.line
 
 
+@pytest.mark.usefixtures("default_engine")
+def test_11_spark_connect_has_no_rdds(unpack: Unpack, tell: Tell) -> None:
+    """Also where all hosts see the files: that would not help."""
+    copy = unpack("v9", "cow_savepoints")
+    for options in (
+        ("--master", "sc://host"),
+        ("--conf", "spark.remote=sc://host"),
+        ("--master", "sc://host", "--shared-filesystem"),
+    ):
+        said = tell("restore", copy.savepoints[-1], "-t", copy.path, *options, "--plan")
+        assert said.code == 11
+        assert "Spark Connect (sc://host) has no RDDs, which the Spark engine needs (use --engine local, " in said.line
+
+
 def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     for option in (("--master", "local"), ("--conf", "a=b"), ("--shared-filesystem",)):

@@ -100,6 +100,57 @@ def test_a_cluster_is_refused_where_files_are_this_hosts(master: str) -> None:
     open_engine("spark", master).close()
 
 
+ADDRESS = "sc://spark.example.com:15002/"
+REMOTE = f"{ADDRESS};token=hush-hush"
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "environment"),
+    [
+        (REMOTE, {}, {}),
+        (None, {"spark.master": REMOTE}, {}),
+        (None, {"spark.remote": REMOTE}, {}),
+        ("local[*]", {"spark.remote": REMOTE}, {"SPARK_REMOTE": "local"}),
+        (None, {}, {"SPARK_REMOTE": REMOTE}),
+        ("local[*]", {}, {"SPARK_REMOTE": REMOTE, "SPARK_CONNECT_MODE_ENABLED": "1"}),
+    ],
+)
+def test_spark_connect_is_refused(
+    monkeypatch: pytest.MonkeyPatch, master: str | None, conf: dict[str, str], environment: dict[str, str]
+) -> None:
+    """However it is asked for, before Spark is started; where it is, but not the token that may follow."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(Unsupported) as caught:
+        open_engine("spark", master, conf, one_jvm=True)
+    assert caught.value.message == f"Spark Connect ({ADDRESS}) has no RDDs, which the Spark engine needs"
+    assert caught.value.hint is not None
+    assert ("in another process" in caught.value.hint) == ("SPARK_CONNECT_MODE_ENABLED" in environment)
+    assert caught.value.fields == {"master": ADDRESS}
+    open_engine("local").close()
+
+
+def test_what_a_notebook_has_is_refused_by_its_mode() -> None:
+    """Databricks' serverless notebooks have an address of their own kind, or none."""
+    for remote, said in (("unix:///databricks/sparkconnect/grpc.sock", "unix:///d"), ("", "this process's session")):
+        with pytest.raises(Unsupported, match=f"\\({said}"):
+            cluster.refuse_connect(None, {}, {"SPARK_REMOTE": remote, "SPARK_CONNECT_MODE_ENABLED": "1"})
+
+
+@pytest.mark.parametrize(
+    ("master", "environment"),
+    [
+        (None, {}),
+        ("local[*]", {"SPARK_REMOTE": REMOTE}),
+        (None, {"SPARK_REMOTE": "local[*]"}),
+        (None, {"SPARK_REMOTE": "local", "SPARK_CONNECT_MODE_ENABLED": "1", "SPARK_LOCAL_REMOTE": "1"}),
+    ],
+)
+def test_a_master_with_rdds_is_not(master: str | None, environment: dict[str, str]) -> None:
+    """A server of Spark Connect in this process has a context, too."""
+    cluster.refuse_connect(master, {}, environment)
+
+
 def test_a_master_that_answers() -> None:
     """One of several is enough: the others stand by."""
     with socket.create_server(("127.0.0.1", 0)) as server:
