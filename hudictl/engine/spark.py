@@ -38,6 +38,8 @@ _DEFAULTS = {
 _LISTENING = ("spark.driver.host", "spark.driver.bindAddress")
 """Else Spark listens on this host's own address, for everyone, and runs what it is sent as the operator."""
 _ARCHIVE = "hudictl.zip"
+_UNCHANGING = (f"/{_ARCHIVE}", "/pyspark.zip", "/py4j-", "/spark-core_")
+"""Archives in the path of an executor's Python that stay as they are: Spark's own, with a jar of its classes, too."""
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
 _RESULTS = 8
@@ -319,7 +321,7 @@ def _gathered(context: Any, function: Callable[[Item], Iterable[tuple[str, Any]]
 
 
 def _buckets(context: Any) -> int:
-    """The same for all gathered values: they are paired. In each look, each part costs a task of its own (some 40 ms,
+    """The same for all gathered values: they are paired. In each look, each part costs a task of its own (some 10 ms,
     seen on Spark 3.5), and keys are spread evenly enough."""
     return int(2 * context.defaultParallelism)
 
@@ -345,6 +347,7 @@ def _dealer(
     """Pairs by the number of their partition, and in it of their bucket; the text of an error instead of a pair."""
 
     def deal(hand: Sequence[Item]) -> Iterator[tuple[int, Any]]:
+        _forget_archives()
         for result in each_pair(function, hand):
             if result.error is not None:
                 yield 0, result.error
@@ -353,6 +356,13 @@ def _dealer(
                 yield partition, (part, key, value)
 
     return deal
+
+
+def _forget_archives() -> None:
+    """Drops Python's finders of such archives. PySpark has all finders refreshed before each task: up to Python 3.12
+    each of these, one for each package, would read the archive's whole directory again (most of a small task)."""
+    for path in [path for path in sys.path_importer_cache if any(name in path for name in _UNCHANGING)]:
+        sys.path_importer_cache.pop(path, None)
 
 
 def _bucket(dealt: Iterable[tuple[int, Any]]) -> Iterator[Bucket]:
@@ -378,6 +388,7 @@ def _over(
     depth = len(kept)
 
     def look(found: Iterable[Any]) -> Iterator[list[TaskResult[Value]]]:
+        _forget_archives()
         results = fold((_flat(entry, depth) for entry in found), function)
         while some := list(islice(results, _RESULTS)):
             yield some
@@ -409,7 +420,11 @@ def _share_done(context: Any) -> float:
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
-    return lambda items: list(each(function, items))
+    def run(items: Sequence[Item]) -> list[TaskResult[Value]]:
+        _forget_archives()
+        return list(each(function, items))
+
+    return run
 
 
 def _executors_python(settings: Any, master: str) -> str:

@@ -4,7 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import zipimport
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,20 @@ def where_hudictl_is(number: int) -> str:
     return str(hudictl.__file__)
 
 
+def archives_to_read_again(number: int) -> list[str]:
+    """Those that Python has finders of."""
+    finders = sys.path_importer_cache
+    return sorted({str(path) for path, finder in finders.items() if isinstance(finder, zipimport.zipimporter)})
+
+
+def one_pair(number: int) -> Iterator[tuple[str, int]]:
+    yield "key", number
+
+
+def archives_of_all(key: str, found: Sequence[Sequence[int]]) -> list[str]:
+    return archives_to_read_again(0)
+
+
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Engine]:
     # Executors import this module; hudictl itself is shipped by the engine.
@@ -86,6 +101,14 @@ class TestSparkEngine(EngineContract):
         assert found.error is None
         assert found.value is not None
         assert found.value.endswith("hudictl/__init__.py")
+
+    def test_a_task_does_not_make_the_next_read_archives_again(self, engine: Engine) -> None:
+        """PySpark refreshes the finders of all before each task: of the jar of Spark's classes it takes 30 ms."""
+        for _ in range(2):
+            results = engine.map("look", archives_to_read_again, range(8))
+            results += engine.over("look", [engine.gather("gather", one_pair, [1])], archives_of_all)
+            assert [result.error for result in results] == [None] * 9
+            assert {path for result in results for path in result.value or ()} == set()
 
     def test_closing_leaves_nothing(self, spark: Engine) -> None:
         """The folder with the shipped package goes; the engine's own, not this module's, for one session is enough."""
