@@ -1,0 +1,389 @@
+"""Hosts out of namespaces: each has an address, a name, folders and processes of its own, and nothing else.
+
+The whole lives in one PID namespace, whose first process ends when this one does, however it ends: the kernel then
+kills all others, and the namespaces, with their networks and mounts, go with their last process. So nothing has a name
+outside, nothing has to be looked for afterwards, and two data centres do not see each other. All that hosts write is in
+memory.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+NETWORK = "10.54.0."
+WAIT_SECONDS = 60
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+# A host's root. Over /sys, which is everywhere and in which nothing is that a host gets.
+_ROOT = """
+set -e
+root=/sys name=$1 known=$2; shift 2
+mount -t tmpfs -o mode=755 host $root
+cd $root
+mkdir -p usr proc dev/shm etc run home opt srv var/lib var/log old
+mkdir -m 1777 tmp var/tmp
+mkdir -m 755 root
+mount -o bind,ro /usr usr
+for folder in /bin /sbin /lib /lib32 /lib64; do
+    if [ -L $folder ]; then
+        cp -a $folder .
+    elif [ -d $folder ]; then
+        mkdir .$folder
+        mount -o bind,ro $folder .$folder
+    fi
+done
+for file in passwd group nsswitch.conf localtime timezone ssl ca-certificates alternatives 'ld.so.*' 'java*'; do
+    for found in /etc/$file; do
+        if [ -e "$found" ]; then cp -a "$found" etc; fi
+    done
+done
+for device in null zero full random urandom tty; do
+    touch dev/$device
+    mount --bind /dev/$device dev/$device
+done
+mount -t tmpfs -o mode=1777 shm dev/shm
+ln -s /proc/self/fd dev/fd
+while [ $# -gt 0 ]; do
+    mkdir -p "$root$2"
+    mount -o bind,ro "$1" "$root$2"
+    shift 2
+done
+mount -t proc proc proc
+printf %s "$known" > etc/hosts
+echo $name > etc/hostname
+echo $name > proc/sys/kernel/hostname
+pivot_root . old
+umount -l old
+rmdir old
+"""
+# The first process of a namespace lives as long as the one that could write to it. Orphans are its children: it lets
+# them go.
+_LIVE = """
+set -e
+ip link set lo up
+echo ready
+trap "" CHLD
+exec cat > /dev/null
+"""
+
+
+_SEPARATE = ("unshare", "--fork", "--pid", "--kill-child", "--mount", "--mount-proc", "--net")
+
+
+class HostError(Exception):
+    """A command on a host failed, or a process did not do what was waited for; the text says what it wrote."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A running host. ``root`` is its root folder, for this process to read and write in.
+
+    ``folders`` it has besides the system's: where each is here, and there (read-only).
+    """
+
+    name: str
+    address: str
+    pid: int
+    folders: Mapping[Path, str]
+
+    @property
+    def root(self) -> Path:
+        return Path(f"/proc/{self.pid}/root")
+
+    def path(self, inside: str) -> Path:
+        """Where a path of the host is for this process. Absolute links in it lead elsewhere."""
+        return self.root / inside.lstrip("/")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process on a host, which may still run; ``log`` has all that it writes."""
+
+    host: str
+    outside: subprocess.Popen[bytes] = field(repr=False)
+    log: Path
+
+    @property
+    def pid(self) -> int | None:
+        """Its number here; None when it has ended."""
+        return _child(self.outside.pid)
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def signal(self, number: int) -> None:
+        """Sends a signal, if it still runs."""
+        if pid := self.pid:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def wait(self, seconds: float = WAIT_SECONDS) -> int:
+        """Its exit code. Raises HostError: it still runs."""
+        try:
+            return self.outside.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise HostError(f"{self.log.stem} on {self.host} still runs: {self.said()[-4000:]}") from None
+
+
+@dataclass(frozen=True)
+class Datacentre:
+    """Running hosts, by their names. ``folder`` is outside of them: what their processes write to the terminal."""
+
+    pid: int
+    folder: Path
+    hosts: Mapping[str, Host]
+    processes: list[Process] = field(default_factory=list, repr=False)
+
+    def run(
+        self,
+        host: str,
+        command: Sequence[str],
+        env: Mapping[str, str] = NOTHING,
+        *,
+        user: str = "root",
+        stdin: bytes = b"",
+        seconds: float = 120,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end, whatever that is. Raises HostError: it takes longer."""
+        words = self._command(host, command, env, user)
+        try:
+            done = subprocess.run(words, input=stdin, capture_output=True, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired as error:
+            said = (error.stderr or b"")[-2000:].decode(errors="replace")
+            raise HostError(f"{' '.join(command)} on {host} takes more than {seconds:.0f} s: {said}") from None
+        out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(list(command), done.returncode, out, err)
+
+    def check(
+        self,
+        host: str,
+        command: Sequence[str],
+        env: Mapping[str, str] = NOTHING,
+        *,
+        user: str = "root",
+        seconds: float = 120,
+    ) -> str:
+        """What a command writes. Raises HostError: it fails."""
+        done = self.run(host, command, env, user=user, seconds=seconds)
+        if done.returncode:
+            said = f"{done.stdout[-2000:]}{done.stderr[-4000:]}"
+            raise HostError(f"{' '.join(command)[:500]} on {host} ends with {done.returncode}: {said}")
+        return done.stdout
+
+    def spawn(
+        self, host: str, name: str, command: Sequence[str], env: Mapping[str, str] = NOTHING, *, user: str = "root"
+    ) -> Process:
+        """Starts a process, which ends at the latest with its host. Its name is for its log."""
+        log = self.folder / f"{host}-{name}-{len(self.processes)}.log"
+        with log.open("wb") as output:
+            words = self._command(host, command, env, user)
+            outside = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        process = Process(host, outside, log)
+        self.processes.append(process)
+        return process
+
+    def wait_for_port(self, process: Process, port: int, seconds: float = WAIT_SECONDS) -> None:
+        """Raises HostError: no process of its host listens there in time, or it ends before."""
+        _wait(process, f"listens at {port}", lambda: port in _listening(self.hosts[process.host]), seconds)
+
+    def wait_for_words(self, process: Process, words: str, seconds: float = WAIT_SECONDS) -> None:
+        """Raises HostError: it does not write this in time, or ends before."""
+        _wait(process, f"says {words!r}", lambda: words in process.said(), seconds)
+
+    def cut(self, host: str, other: str = "") -> None:
+        """Takes a host off the network, or only off another host: what is sent is lost, and nobody is told."""
+        if not other:
+            self._link(host, "down")
+        for one, far in ((host, other), (other, host)) if other else ():
+            # A hardware address that no host has.
+            address = self.hosts[far].address
+            self._net(one, "ip", "neigh", "replace", address, "lladdr", "02:00:00:00:00:01", "dev", "eth0")
+
+    def heal(self, host: str, other: str = "") -> None:
+        """The reverse of a cut."""
+        if not other:
+            self._link(host, "up")
+        for one, far in ((host, other), (other, host)) if other else ():
+            self._net(one, "ip", "neigh", "del", self.hosts[far].address, "dev", "eth0")
+
+    def pause(self, host: str) -> None:
+        """Stops all processes of a host, as a virtual machine is stopped: also those that start meanwhile."""
+        done: set[int] = set()
+        while more := _inside(self.hosts[host]) - done:
+            for pid in more:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+            done |= more
+
+    def resume(self, host: str) -> None:
+        """The reverse of a pause."""
+        inside = _inside(self.hosts[host])
+        # nsenter stops when its child does.
+        for pid in inside | {parent for pid in inside if (parent := _parent(pid)) is not None}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def power_off(self, host: str) -> None:
+        """Kills all processes of a host at once; its files are gone, too."""
+        os.kill(self.hosts[host].pid, signal.SIGKILL)
+        for process in self.processes:
+            if process.host == host:
+                process.outside.wait()
+
+    def _link(self, host: str, state: str) -> None:
+        _run(["nsenter", "-t", str(self.pid), "-n", "ip", "link", "set", f"v-{host}", state])
+
+    def _net(self, host: str, *command: str) -> None:
+        _run(["nsenter", "-t", str(self.hosts[host].pid), "-n", *command])
+
+    def _command(self, host: str, command: Sequence[str], env: Mapping[str, str], user: str) -> list[str]:
+        home = "/root" if user == "root" else f"/home/{user}"
+        known = {
+            "PATH": "/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin",
+            "HOME": home,
+            "USER": user,
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+        }
+        words = [f"{key}={value}" for key, value in {**known, **env}.items()]
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user != "root" else []
+        where = ["nsenter", "-t", str(self.hosts[host].pid), "-m", "-u", "-i", "-n", "-p"]
+        return [*where, *as_user, "env", "-i", "-C", home, *words, *command]
+
+
+def reason_to_skip() -> str:
+    """Why there can be no data centre on this machine; empty: there can."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "network namespaces need Linux, and root"
+    missing = [name for name in ("ip", "unshare", "nsenter", "pivot_root", "setpriv", "java") if not shutil.which(name)]
+    if missing:
+        return f"there is no {', '.join(missing)}: Debian's packages iproute2 and util-linux have all but java"
+    tried = [*_SEPARATE, *"ip link add name b type bridge".split()]
+    done = subprocess.run(tried, capture_output=True, text=True, check=False)
+    return f"{' '.join(tried)}: {done.stderr.strip()}" if done.returncode else ""
+
+
+@contextmanager
+def start_hosts(folder: Path, hosts: Mapping[str, Mapping[Path, str]]) -> Iterator[Datacentre]:
+    """Starts hosts, with the folders that each has besides the system's; ends them, with all that runs there.
+
+    Args:
+        folder: for logs, outside of the hosts.
+        hosts: of each name, the folders: where each is here, and there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        bridge = "ip link add bridge0 type bridge && ip link set bridge0 up"
+        centre = _begin(stack, [*_SEPARATE, "sh", "-c", bridge + _LIVE])
+        addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, 11)}
+        known = "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
+        running = {}
+        for name, folders in hosts.items():
+            running[name] = _start_host(stack, centre, Host(name, addresses[name], 0, dict(folders)), known)
+        datacentre = Datacentre(centre, folder, running)
+        try:
+            yield datacentre
+        finally:
+            # All of it at once: nothing is to see its neighbours go.
+            _kill(centre)
+            for process in datacentre.processes:
+                process.outside.wait()
+
+
+def _start_host(stack: ExitStack, centre: int, host: Host, known: str) -> Host:
+    folders = [word for here, there in host.folders.items() for word in (str(here.resolve()), there)]
+    inside = ["nsenter", "-t", str(centre), "-p", "-m", "-n"]
+    separate = ["unshare", "--fork", "--pid", "--mount", "--net", "--uts", "--ipc"]
+    pid = _begin(stack, [*inside, *separate, "sh", "-c", _ROOT + _LIVE, "sh", host.name, known, *folders])
+    outer, inner = (["nsenter", "-t", str(number), "-n", "ip"] for number in (centre, pid))
+    _run([*outer, "link", "add", f"v-{host.name}", "type", "veth", "peer", "name", "eth0", "netns", str(pid)])
+    _run([*outer, "link", "set", f"v-{host.name}", "master", "bridge0", "up"])
+    _run([*inner, "addr", "add", f"{host.address}/24", "dev", "eth0"])
+    _run([*inner, "link", "set", "eth0", "up"])
+    return replace(host, pid=pid)
+
+
+def _begin(stack: ExitStack, command: Sequence[str]) -> int:
+    """Starts the first process of a namespace; returns its number here. It ends with its input, and so with us."""
+    outside = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    assert outside.stdin is not None
+    assert outside.stdout is not None
+    assert outside.stderr is not None
+    stack.callback(outside.wait)
+    for pipe in (outside.stdin, outside.stdout, outside.stderr):
+        stack.callback(pipe.close)
+    if outside.stdout.readline() != b"ready\n":
+        raise HostError(f"{' '.join(command)[:200]}: {outside.stderr.read().decode(errors='replace')}")
+    pid = outside.pid
+    while (child := _child(pid)) is not None:
+        pid = child
+    stack.callback(_kill, pid)
+    return pid
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HostError(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+def _wait(process: Process, what: str, happened: Callable[[], bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not happened():
+        ended = process.outside.poll()
+        if ended is not None or time.monotonic() > until:
+            why = f"has ended with {ended}" if ended is not None else f"does not do it in {seconds:.0f} s"
+            raise HostError(f"{process.log.stem} on {process.host}: {what}: {why}: {process.said()[-4000:]}")
+        time.sleep(0.1)
+
+
+def _listening(host: Host) -> set[int]:
+    """The ports at which processes of a host wait for connections."""
+    tables = [Path(f"/proc/{host.pid}/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
+    found = (line.split() for lines in tables for line in lines)
+    return {int(words[1].rpartition(":")[2], 16) for words in found if words[3] == "0A"}
+
+
+def _child(pid: int) -> int | None:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return None
+    return int(children[0]) if children else None
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def _inside(host: Host) -> set[int]:
+    """All processes of a host."""
+    own = os.readlink(f"/proc/{host.pid}/ns/pid")
+    return {pid for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))) if _namespace(pid) == own}
+
+
+def _namespace(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return ""

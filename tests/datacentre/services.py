@@ -1,0 +1,177 @@
+"""What runs on the hosts besides Hadoop: Spark's standalone cluster, an S3, a Python for executors, and hudictl."""
+
+import compileall
+import json
+import os
+import re
+import shutil
+import sys
+import venv
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+import pyspark
+from packaging.requirements import Requirement
+
+from tests.cli.conftest import Said
+from tests.datacentre.hosts import NOTHING, Datacentre, HostError
+from tests.s3 import BUCKET, SECRET
+
+ROOT = Path(__file__).parents[2]
+SPARK = "/opt/spark"
+PYTHON = "/opt/python"
+HUDICTL = "/opt/hudictl"
+KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
+SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+# Small as the tables are: the executors list, decode, decide and list again, not the driver.
+_EAGER = """
+import sys
+from hudictl.table.files import saved, sweep, written
+from hudictl.table.metadata import listing
+sweep._ENOUGH_FILES = written._ENOUGH_BYTES = saved._ENOUGH_BYTES = 0
+listing._ENOUGH_BYTES = -1
+from hudictl.__main__ import main
+sys.exit(main())
+"""
+_UPLOAD = """
+import boto3, pathlib, sys
+client = boto3.client("s3", endpoint_url=sys.argv[1])
+if sys.argv[2] not in [bucket["Name"] for bucket in client.list_buckets()["Buckets"]]:
+    client.create_bucket(Bucket=sys.argv[2])
+top = pathlib.Path(sys.argv[3])
+for path in sorted(path for path in top.rglob("*") if path.is_file() and path.suffix != ".crc"):
+    client.put_object(Bucket=sys.argv[2], Key=f"{sys.argv[4]}/{path.relative_to(top)}", Body=path.read_bytes())
+"""
+_DIGESTS = """
+import boto3, json, sys
+pages = boto3.client("s3", endpoint_url=sys.argv[1]).get_paginator("list_objects_v2")
+found = pages.paginate(Bucket=sys.argv[2], Prefix=sys.argv[3] + "/").search("Contents[].[Key, ETag]")
+print(json.dumps({key[len(sys.argv[3]) + 1 :]: tag.strip('"') for key, tag in found}))
+"""
+
+
+def base() -> dict[Path, str]:
+    """What every host has installed besides its system: the Python of the tests, without their packages, and Java."""
+    needed = [sys.base_prefix, *filter(None, [os.environ.get("JAVA_HOME")])]
+    return {Path(folder): folder for folder in needed if not folder.startswith("/usr")}
+
+
+def edge() -> dict[Path, str]:
+    """What the operator's host has: hudictl, with all that it needs."""
+    # Nothing there can be written: without this, each process would compile all for itself.
+    compileall.compile_dir(ROOT / "hudictl", quiet=2)
+    return {**base(), Path(sys.prefix): sys.prefix, ROOT / "hudictl": f"{HUDICTL}/hudictl"}
+
+
+def worker(python: Path) -> dict[Path, str]:
+    """What a host of Spark's has: Spark, and a Python with what the documents ask of executors."""
+    return {**base(), Path(pyspark.__file__).parent: SPARK, python: PYTHON}
+
+
+def make_python(folder: Path, *packages: str) -> Path:
+    """A Python of this release that has these packages, with all that they need, and no others."""
+    venv.create(folder, symlinks=True, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    wanted, done = list(packages), set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in done:
+            continue
+        done.add(name)
+        needs = map(Requirement, metadata.requires(name) or ())
+        wanted += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
+        for top in {Path(file).parts[0] for file in metadata.files(name) or () if ".." not in Path(file).parts}:
+            source = Path(str(metadata.distribution(name).locate_file(top)))
+            if source.is_dir() and top != "__pycache__":
+                # Of one package's data four fifths are about other services.
+                shutil.copytree(source, site / top, dirs_exist_ok=True, ignore=_others)
+            elif source.is_file():
+                shutil.copy2(source, site / top)
+    return folder
+
+
+def start_spark(datacentre: Datacentre, master: str, workers: Sequence[str]) -> str:
+    """A standalone master and its workers, of 1 core and 1 GiB each; returns its URL."""
+    env = {"SPARK_HOME": SPARK, "SPARK_DAEMON_MEMORY": "192m", "SPARK_DAEMON_JAVA_OPTS": SMALL, **java_home()}
+    program = f"{SPARK}/bin/spark-class"
+
+    def command(kind: str, host: str, *words: str) -> list[str]:
+        name = f"org.apache.spark.deploy.{kind}.{kind.title()}"
+        return [program, name, "--host", host, "--webui-port", "8080", *words]
+
+    url = f"spark://{master}:7077"
+    leading = datacentre.spawn(master, "master", command("master", master, "--port", "7077"), env)
+    datacentre.wait_for_port(leading, 7077)
+    size = ("--cores", "1", "--memory", "1g", "--work-dir", "/var/lib/spark")
+    started = [datacentre.spawn(host, "worker", command("worker", host, *size, url), env) for host in workers]
+    for process in started:
+        datacentre.wait_for_words(process, "Successfully registered")
+    return url
+
+
+def start_s3(datacentre: Datacentre, host: str) -> str:
+    """An S3 server (moto's); returns its endpoint."""
+    command = [sys.executable, "-m", "moto.server", "-H", datacentre.hosts[host].address, "-p", "9000"]
+    datacentre.wait_for_port(datacentre.spawn(host, "s3", command), 9000)
+    return f"http://{host}:9000"
+
+
+def upload(datacentre: Datacentre, host: str, endpoint: str, table: Path, prefix: str) -> str:
+    """Copies a table of this machine into the S3, from one of its hosts; its URI."""
+    shutil.copytree(table, datacentre.hosts[host].path("/tmp/upload"))
+    datacentre.check(host, [sys.executable, "-c", _UPLOAD, endpoint, BUCKET, "/tmp/upload", prefix], KEYS)
+    shutil.rmtree(datacentre.hosts[host].path("/tmp/upload"))
+    return f"s3a://{BUCKET}/{prefix}"
+
+
+def stored(datacentre: Datacentre, host: str, endpoint: str, prefix: str) -> dict[str, str]:
+    """The MD5 digest of each object below a prefix, by its name there."""
+    found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], KEYS)
+    return dict(json.loads(found))
+
+
+def storage_options(endpoint: str) -> list[str]:
+    """hudictl's options for this S3."""
+    region = '{"region_name": "us-east-1"}'
+    options = {"key": "the-key", "secret": SECRET, "endpoint_url": endpoint, "client_kwargs": region}
+    return [word for key, value in options.items() for word in ("--storage-option", f"{key}={value}")]
+
+
+def hudictl(
+    datacentre: Datacentre,
+    host: str,
+    *words: str,
+    env: Mapping[str, str] = NOTHING,
+    user: str = "root",
+    seconds: float = 240,
+) -> Said:
+    """What hudictl answers on a host. With Spark even small tables are work for executors."""
+    known = {"PYTHONPATH": HUDICTL, "SPARK_DRIVER_MEMORY": "512m", **java_home(), **env}
+    done = datacentre.run(host, [sys.executable, "-c", _EAGER, *words], known, user=user, seconds=seconds)
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def java_home() -> dict[str, str]:
+    """As the machine has it, for the hosts that have the same Java at the same place."""
+    return {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}
+
+
+def executors_of(process_log: str) -> set[str]:
+    """The hosts that a standalone master has started executors on, by its log."""
+    return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", process_log))
+
+
+def _others(folder: str, names: list[str]) -> list[str]:
+    if not folder.endswith("botocore/data"):
+        return []
+    return [name for name in names if "." not in name and name not in ("s3", "sts", "sso", "sso-oidc")]
+
+
+def process_of(datacentre: Datacentre, name: str) -> str:
+    """What the process of a name has written. Raises HostError: there is none."""
+    found = [process for process in datacentre.processes if f"-{name}-" in process.log.name]
+    if not found:
+        raise HostError(f"no process is called {name}")
+    return "".join(process.said() for process in found)
