@@ -268,7 +268,7 @@ def reason_to_skip() -> str:
     missing = [name for name in ("ip", "unshare", "nsenter", "pivot_root", "setpriv", "java") if not shutil.which(name)]
     if missing:
         return f"there is no {', '.join(missing)}: Debian's packages iproute2 and util-linux have all but java"
-    tried = [*_SEPARATE, *"ip link add name b type bridge".split()]
+    tried = [*_SEPARATE, "ip", "link", "add", "name", "b", "type", "bridge"]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     return f"{' '.join(tried)}: {done.stderr.strip()}" if done.returncode else ""
 
