@@ -196,9 +196,9 @@ class Datacentre:
         """Raises HostError: no process of its host listens there in time, or it ends before."""
         _wait(process, f"listens at {port}", lambda: port in _listening(self.hosts[process.host]), seconds)
 
-    def wait_for_words(self, process: Process, words: str, seconds: float = WAIT_SECONDS) -> None:
-        """Raises HostError: it does not write this in time, or ends before."""
-        _wait(process, f"says {words!r}", lambda: words in process.said(), seconds)
+    def wait_for_words(self, process: Process, words: str, seconds: float = WAIT_SECONDS, *, times: int = 1) -> None:
+        """Raises HostError: it does not write this so often in time, or ends before."""
+        _wait(process, f"says {words!r}", lambda: process.said().count(words) >= times, seconds)
 
     def cut(self, host: str, other: str = "") -> None:
         """Takes a host off the network, or only off another host: what is sent is lost, and nobody is told."""

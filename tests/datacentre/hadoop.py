@@ -1,0 +1,297 @@
+"""Hadoop on the hosts, each daemon a process of its own: HDFS with one name node or two, YARN, and Kerberos for both.
+
+There is no tarball: a daemon is a class, and its class path is what Maven has.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.datacentre.hosts import NOTHING, Datacentre, Process
+from tests.hdfs.build import libraries
+from tests.hdfs.cluster import site
+
+RELEASE = "3.3.6"
+PARTS = (
+    *("hdfs", "common", "hdfs-client", "yarn-client", "yarn-server-resourcemanager", "yarn-server-nodemanager"),
+    "yarn-server-timelineservice",  # the resource manager needs its classes, whether it is used or not
+)
+JARS = "/opt/hadoop"
+CONF = "/etc/hadoop/conf"
+DATA = "/var/lib/hadoop"
+SERVICE = "lake"
+REALM = "LAKE.TEST"
+KEYTAB = "/etc/hadoop/keytab"
+FLAGS = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens=java.base/java.lang=ALL-UNNAMED")
+HDFS = "org.apache.hadoop.hdfs"
+YARN = "org.apache.hadoop.yarn.server"
+START_SECONDS = 240
+"""Of a busy machine."""
+
+LOG = """log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+KRB5 = f"""[libdefaults]
+default_realm = {REALM}
+dns_lookup_kdc = false
+dns_canonicalize_hostname = false
+rdns = false
+ticket_lifetime = 24h
+renew_lifetime = 7d
+[realms]
+{REALM} = {{
+  kdc = {{kdc}}
+}}
+[domain_realm]
+"""
+KDC = f"""[kdcdefaults]
+kdc_ports = 88
+kdc_tcp_ports = 88
+[realms]
+{REALM} = {{
+  database_name = /var/lib/krb5kdc/principal
+  key_stash_file = /var/lib/krb5kdc/stash
+  max_life = 24h
+  max_renewable_life = 7d
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which hosts have which daemons. With two ``names`` they are a service, with a journal on each of ``journals``.
+
+    ``resources`` is YARN's resource manager, ``kdc`` Kerberos' server; empty: there is none. All Hadoop's hosts are
+    clients, too, and so is ``edge``.
+    """
+
+    names: Sequence[str]
+    datas: Sequence[str]
+    journals: Sequence[str] = ()
+    resources: str = ""
+    kdc: str = ""
+    edge: str = "edge"
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uri(self) -> str:
+        return f"hdfs://{SERVICE}" if len(self.names) > 1 else f"hdfs://{self.names[0]}:8020"
+
+    @property
+    def hosts(self) -> list[str]:
+        found = [self.edge, *self.names, *self.datas, *self.journals, self.resources]
+        return [host for host in dict.fromkeys(found) if host]
+
+
+def jars() -> dict[Path, str]:
+    """The folder of Hadoop's hosts."""
+    return {libraries(*(f"org.apache.hadoop:hadoop-{part}:{RELEASE}" for part in PARTS)): JARS}
+
+
+def configure(datacentre: Datacentre, layout: Layout) -> None:
+    """Writes the configuration to all hosts of the layout, the same to each."""
+    hdfs = {
+        "dfs.namenode.name.dir": f"{DATA}/name",
+        "dfs.datanode.data.dir": f"{DATA}/data",
+        "dfs.journalnode.edits.dir": f"{DATA}/journal",
+        "dfs.replication": str(min(2, len(layout.datas))),
+        "dfs.namenode.safemode.extension": "0",
+        "dfs.heartbeat.interval": "1",
+        "dfs.namenode.heartbeat.recheck-interval": "2000",
+        "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+    } | (_two(layout) if len(layout.names) > 1 else {"dfs.namenode.http-address": f"{layout.names[0]}:9870"})
+    yarn = {
+        "yarn.resourcemanager.hostname": layout.resources,
+        "yarn.nodemanager.resource.memory-mb": "2048",
+        "yarn.nodemanager.resource.cpu-vcores": "2",
+        "yarn.nodemanager.vmem-check-enabled": "false",
+        "yarn.nodemanager.local-dirs": f"{DATA}/yarn",
+        "yarn.nodemanager.log-dirs": "/var/log/hadoop",
+        "yarn.scheduler.minimum-allocation-mb": "128",
+        "yarn.scheduler.maximum-allocation-mb": "2048",
+    }
+    capacity = {"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}
+    files = {
+        "core-site": {"fs.defaultFS": layout.uri} | (_secure_core() if layout.kdc else {}),
+        "hdfs-site": hdfs | (_secure_hdfs() if layout.kdc else {}) | dict(layout.settings),
+        "yarn-site": yarn | (_secure_yarn() if layout.kdc else {}),
+        "capacity-scheduler": {f"yarn.scheduler.capacity.{name}": value for name, value in capacity.items()},
+    }
+    for host in layout.hosts:
+        folder = datacentre.hosts[host].path(CONF)
+        # The pages of the daemons are in no jar, but their folders have to be there.
+        for page in ("hdfs", "datanode", "journal", "static"):
+            (folder / "webapps" / page).mkdir(parents=True)
+        for name, settings in files.items():
+            site(folder / f"{name}.xml", settings)
+        (folder / "log4j.properties").write_text(LOG)
+
+
+def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
+    """Starts an empty HDFS that can be written; the first of two name nodes is active."""
+    for host in layout.journals:
+        datacentre.wait_for_port(daemon(datacentre, host, f"{HDFS}.qjournal.server.JournalNode"), 8485, START_SECONDS)
+    name = f"{HDFS}.server.namenode.NameNode"
+    first, *others = layout.names
+    for host in layout.names:
+        run(datacentre, host, name, "-format" if host == first else "-bootstrapStandby", "-nonInteractive")
+        running = daemon(datacentre, host, name)
+        for port in (8020, 9870):
+            datacentre.wait_for_port(running, port, START_SECONDS)
+    if others:
+        make_active(datacentre, layout, first)
+    nodes = [daemon(datacentre, host, f"{HDFS}.server.datanode.DataNode") for host in layout.datas]
+    for node in nodes:
+        datacentre.wait_for_words(node, "successfully registered with NN", START_SECONDS, times=len(layout.names))
+
+
+def start_yarn(datacentre: Datacentre, layout: Layout) -> None:
+    """Starts a resource manager, and a node manager beside each data node."""
+    manager = daemon(datacentre, layout.resources, f"{YARN}.resourcemanager.ResourceManager")
+    datacentre.wait_for_port(manager, 8031, START_SECONDS)
+    nodes = [daemon(datacentre, host, f"{YARN}.nodemanager.NodeManager") for host in layout.datas]
+    for node in nodes:
+        datacentre.wait_for_words(node, "Registered with ResourceManager", START_SECONDS)
+
+
+def make_active(datacentre: Datacentre, layout: Layout, host: str, *, instead_of: str = "") -> None:
+    """A failover by hand. With Kerberos by the name nodes' own key."""
+    words = ["-failover", _node(layout, instead_of), _node(layout, host)] if instead_of else []
+    words = words or ["-transitionToActive", _node(layout, host)]
+    run(datacentre, host, f"{HDFS}.tools.DFSHAAdmin", *words)
+
+
+def report(datacentre: Datacentre, layout: Layout) -> str:
+    """What HDFS says of its data nodes."""
+    return run(datacentre, layout.names[0], f"{HDFS}.tools.DFSAdmin", "-report", "-live")
+
+
+def shell(datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING) -> str:
+    """``hdfs dfs``. Raises HostError: it fails."""
+    return run(datacentre, host, "org.apache.hadoop.fs.FsShell", *words, env=env)
+
+
+def put(datacentre: Datacentre, host: str, table: Path, path: str, *, env: Mapping[str, str] = NOTHING) -> None:
+    """Copies a table of this machine into HDFS, from one of its hosts, with its times."""
+    copy = datacentre.hosts[host].path("/tmp/put")
+    shutil.copytree(table, copy, ignore=shutil.ignore_patterns("*.crc"))
+    shell(datacentre, host, "-put", "-p", "/tmp/put", path, env=env)
+    shutil.rmtree(copy)
+
+
+def get(datacentre: Datacentre, host: str, path: str, folder: Path, *, env: Mapping[str, str] = NOTHING) -> None:
+    """The copy back, into a folder that is not there."""
+    shell(datacentre, host, "-get", path, "/tmp/get", env=env)
+    shutil.copytree(datacentre.hosts[host].path("/tmp/get"), folder)
+    shutil.rmtree(datacentre.hosts[host].path("/tmp/get"))
+
+
+def run(datacentre: Datacentre, host: str, program: str, *words: str, env: Mapping[str, str] = NOTHING) -> str:
+    """What a class of Hadoop's writes. Raises HostError: it fails."""
+    return datacentre.check(host, [*_java(), program, *words], {**_env(), **env}, seconds=START_SECONDS)
+
+
+def daemon(datacentre: Datacentre, host: str, program: str) -> Process:
+    return datacentre.spawn(host, program.rpartition(".")[2], [*_java(), program], _env())
+
+
+def start_kdc(datacentre: Datacentre, layout: Layout, *users: str) -> None:
+    """Starts a realm with all services of a layout, and users; their keys are on Hadoop's hosts, at ``KEYTAB``.
+
+    A user's key is on the edge alone, at ``/etc/NAME.keytab``.
+    """
+    host = datacentre.hosts[layout.kdc]
+    for name in {layout.kdc, *layout.hosts}:
+        datacentre.hosts[name].path("/etc/krb5.conf").write_text(KRB5.format(kdc=layout.kdc))
+    host.path("/var/lib/krb5kdc").mkdir()
+    host.path("/etc/kdc.conf").write_text(KDC)
+    env = {"KRB5_KDC_PROFILE": "/etc/kdc.conf"}
+    datacentre.check(layout.kdc, ["kdb5_util", "create", "-s", "-r", REALM, "-P", "a master key"], env)
+    services = [f"{kind}/{name}" for name in layout.hosts for kind in ("hdfs", "yarn", "HTTP")]
+    asked = [f"addprinc -randkey {name}" for name in (*services, *users)]
+    asked += [f"ktadd -k /tmp/services {name}" for name in services]
+    asked += [f"ktadd -k /tmp/{user} {user}" for user in users]
+    host.path("/tmp/asked").write_text("\n".join(asked) + "\n")
+    datacentre.check(layout.kdc, ["sh", "-c", "kadmin.local < /tmp/asked"], env)
+    for name in layout.hosts:
+        _copy_key(host.path("/tmp/services"), datacentre.hosts[name].path(KEYTAB))
+    for user in users:
+        _copy_key(host.path(f"/tmp/{user}"), datacentre.hosts[layout.edge].path(f"/etc/{user}.keytab"))
+    datacentre.wait_for_port(datacentre.spawn(layout.kdc, "kdc", ["krb5kdc", "-n"], env), 88)
+
+
+def log_in(datacentre: Datacentre, host: str, principal: str, keytab: str) -> None:
+    """Gets a ticket for root on a host. Raises HostError: there is none."""
+    datacentre.check(host, ["kinit", "-k", "-t", keytab, principal])
+
+
+def java_folder() -> str:
+    found = shutil.which("java")
+    assert found is not None
+    return str(Path(found).resolve().parents[1])
+
+
+def _copy_key(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(0o600)
+
+
+def _java() -> list[str]:
+    return [f"{java_folder()}/bin/java", *FLAGS, "-cp", f"{CONF}:{JARS}/*"]
+
+
+def _env() -> dict[str, str]:
+    return {"HADOOP_CONF_DIR": CONF, "JAVA_HOME": java_folder()}
+
+
+def _node(layout: Layout, host: str) -> str:
+    return f"n{layout.names.index(host) + 1}"
+
+
+def _two(layout: Layout) -> dict[str, str]:
+    """Two name nodes, of which a person decides who is active."""
+    journals = ";".join(f"{host}:8485" for host in layout.journals)
+    client = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+    settings = {
+        "dfs.nameservices": SERVICE,
+        f"dfs.ha.namenodes.{SERVICE}": ",".join(_node(layout, host) for host in layout.names),
+        f"dfs.client.failover.proxy.provider.{SERVICE}": client,
+        "dfs.ha.fencing.methods": "shell(/bin/true)",
+        "dfs.namenode.shared.edits.dir": f"qjournal://{journals}/{SERVICE}",
+    }
+    for host in layout.names:
+        settings[f"dfs.namenode.rpc-address.{SERVICE}.{_node(layout, host)}"] = f"{host}:8020"
+        settings[f"dfs.namenode.http-address.{SERVICE}.{_node(layout, host)}"] = f"{host}:9870"
+    return settings
+
+
+def _secure_core() -> dict[str, str]:
+    return {"hadoop.security.authentication": "kerberos", "hadoop.security.authorization": "true"}
+
+
+def _secure_hdfs() -> dict[str, str]:
+    settings = {
+        "dfs.web.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}",
+        "dfs.web.authentication.kerberos.keytab": KEYTAB,
+        "dfs.block.access.token.enable": "true",
+        # Else a data node needs ports below 1024 and a starter in C, or certificates.
+        "ignore.secure.ports.for.testing": "true",
+    }
+    for kind in ("namenode", "datanode", "journalnode"):
+        settings[f"dfs.{kind}.kerberos.principal"] = f"hdfs/_HOST@{REALM}"
+        settings[f"dfs.{kind}.kerberos.internal.spnego.principal"] = f"HTTP/_HOST@{REALM}"
+        settings[f"dfs.{kind}.keytab.file"] = KEYTAB
+    return settings
+
+
+def _secure_yarn() -> dict[str, str]:
+    settings = {}
+    for kind in ("resourcemanager", "nodemanager"):
+        settings[f"yarn.{kind}.principal"] = f"yarn/_HOST@{REALM}"
+        settings[f"yarn.{kind}.keytab"] = KEYTAB
+    return settings
