@@ -44,9 +44,8 @@ ticket_lifetime = 24h
 renew_lifetime = 7d
 [realms]
 {REALM} = {{
-  kdc = {{kdc}}
+  kdc = THE-KDC
 }}
-[domain_realm]
 """
 KDC = f"""[kdcdefaults]
 kdc_ports = 88
@@ -138,6 +137,9 @@ def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
     name = f"{HDFS}.server.namenode.NameNode"
     first, *others = layout.names
     for host in layout.names:
+        if layout.kdc:
+            # Of the superuser, for all commands of this host.
+            log_in(datacentre, host, f"hdfs/{host}", KEYTAB)
         run(datacentre, host, name, "-format" if host == first else "-bootstrapStandby", "-nonInteractive")
         running = daemon(datacentre, host, name)
         for port in (8020, 9870):
@@ -159,35 +161,33 @@ def start_yarn(datacentre: Datacentre, layout: Layout) -> None:
 
 
 def make_active(datacentre: Datacentre, layout: Layout, host: str, *, instead_of: str = "") -> None:
-    """A failover by hand. With Kerberos by the name nodes' own key."""
+    """Makes a name node active, by a failover where it is ``instead_of`` another."""
     words = ["-failover", _node(layout, instead_of), _node(layout, host)] if instead_of else []
     words = words or ["-transitionToActive", _node(layout, host)]
     run(datacentre, host, f"{HDFS}.tools.DFSHAAdmin", *words)
 
 
-def report(datacentre: Datacentre, layout: Layout) -> str:
-    """What HDFS says of its data nodes."""
-    return run(datacentre, layout.names[0], f"{HDFS}.tools.DFSAdmin", "-report", "-live")
+def superuser(datacentre: Datacentre, layout: Layout, *words: str) -> str:
+    """``hdfs dfs`` on a name node's host. Raises HostError: it fails."""
+    return run(datacentre, layout.names[0], "org.apache.hadoop.fs.FsShell", *words)
 
 
-def shell(datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING) -> str:
-    """``hdfs dfs``. Raises HostError: it fails."""
-    return run(datacentre, host, "org.apache.hadoop.fs.FsShell", *words, env=env)
-
-
-def put(datacentre: Datacentre, host: str, table: Path, path: str, *, env: Mapping[str, str] = NOTHING) -> None:
-    """Copies a table of this machine into HDFS, from one of its hosts, with its times."""
-    copy = datacentre.hosts[host].path("/tmp/put")
+def put(datacentre: Datacentre, layout: Layout, table: Path, path: str, owner: str) -> None:
+    """Copies a table of this machine to a user's folder in HDFS, with its times."""
+    copy = datacentre.hosts[layout.names[0]].path("/tmp/put")
     shutil.copytree(table, copy, ignore=shutil.ignore_patterns("*.crc"))
-    shell(datacentre, host, "-put", "-p", "/tmp/put", path, env=env)
+    superuser(datacentre, layout, "-mkdir", "-p", path.rpartition("/")[0])
+    superuser(datacentre, layout, "-put", "-p", "/tmp/put", path)
+    superuser(datacentre, layout, "-chown", "-R", owner, path.rpartition("/")[0])
     shutil.rmtree(copy)
 
 
-def get(datacentre: Datacentre, host: str, path: str, folder: Path, *, env: Mapping[str, str] = NOTHING) -> None:
+def get(datacentre: Datacentre, layout: Layout, path: str, folder: Path) -> Path:
     """The copy back, into a folder that is not there."""
-    shell(datacentre, host, "-get", path, "/tmp/get", env=env)
-    shutil.copytree(datacentre.hosts[host].path("/tmp/get"), folder)
-    shutil.rmtree(datacentre.hosts[host].path("/tmp/get"))
+    superuser(datacentre, layout, "-get", path, "/tmp/get")
+    shutil.copytree(datacentre.hosts[layout.names[0]].path("/tmp/get"), folder)
+    shutil.rmtree(datacentre.hosts[layout.names[0]].path("/tmp/get"))
+    return folder
 
 
 def run(datacentre: Datacentre, host: str, program: str, *words: str, env: Mapping[str, str] = NOTHING) -> str:
@@ -206,7 +206,7 @@ def start_kdc(datacentre: Datacentre, layout: Layout, *users: str) -> None:
     """
     host = datacentre.hosts[layout.kdc]
     for name in {layout.kdc, *layout.hosts}:
-        datacentre.hosts[name].path("/etc/krb5.conf").write_text(KRB5.format(kdc=layout.kdc))
+        datacentre.hosts[name].path("/etc/krb5.conf").write_text(KRB5.replace("THE-KDC", layout.kdc))
     host.path("/var/lib/krb5kdc").mkdir()
     host.path("/etc/kdc.conf").write_text(KDC)
     env = {"KRB5_KDC_PROFILE": "/etc/kdc.conf"}
@@ -271,7 +271,13 @@ def _two(layout: Layout) -> dict[str, str]:
 
 
 def _secure_core() -> dict[str, str]:
-    return {"hadoop.security.authentication": "kerberos", "hadoop.security.authorization": "true"}
+    return {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.security.authorization": "true",
+        "hadoop.http.authentication.type": "kerberos",
+        "hadoop.http.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}",
+        "hadoop.http.authentication.kerberos.keytab": KEYTAB,
+    }
 
 
 def _secure_hdfs() -> dict[str, str]:
