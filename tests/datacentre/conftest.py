@@ -1,4 +1,4 @@
-"""All of these tests need root; who has no root is told so."""
+"""All of these tests need namespaces."""
 
 from pathlib import Path
 
@@ -8,9 +8,12 @@ from tests.datacentre.hosts import reason_to_skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = [item for item in items if Path(__file__).parent in item.path.parents]
-    reason = reason_to_skip() if here else ""
-    for item in here:
-        item.add_marker(pytest.mark.datacentre)
-        if reason:
-            item.add_marker(pytest.mark.skip(reason=reason))
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.datacentre)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _namespaces() -> None:
+    if reason := reason_to_skip():
+        pytest.skip(reason)

@@ -4,11 +4,12 @@ There is no tarball: a daemon is a class, and its class path is what Maven has.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.datacentre.hosts import NOTHING, Datacentre, Process
+from tests.datacentre.hosts import Datacentre, Process
+from tests.datacentre.services import COMMAND_SECONDS, JAVA
 from tests.hdfs.build import libraries
 from tests.hdfs.cluster import site
 
@@ -21,14 +22,12 @@ JARS = "/opt/hadoop"
 CONF = "/etc/hadoop/conf"
 DATA = "/var/lib/hadoop"
 SERVICE = "lake"
+EDGE = "edge"
 REALM = "LAKE.TEST"
-KEYTAB = "/etc/hadoop/keytab"
+KEYTAB = "/etc/services.keytab"
 FLAGS = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 HDFS = "org.apache.hadoop.hdfs"
 YARN = "org.apache.hadoop.yarn.server"
-START_SECONDS = 240
-"""Of a busy machine."""
-
 LOG = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.target=System.err
@@ -47,10 +46,7 @@ renew_lifetime = 7d
   kdc = THE-KDC
 }}
 """
-KDC = f"""[kdcdefaults]
-kdc_ports = 88
-kdc_tcp_ports = 88
-[realms]
+KDC = f"""[realms]
 {REALM} = {{
   database_name = /var/lib/krb5kdc/principal
   key_stash_file = /var/lib/krb5kdc/stash
@@ -58,14 +54,36 @@ kdc_tcp_ports = 88
   max_renewable_life = 7d
 }}
 """
+_KINDS = ("namenode", "datanode", "journalnode")
+_WEB = {"principal": f"HTTP/_HOST@{REALM}", "keytab": KEYTAB}
+_SECURE = {
+    "core-site": {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.security.authorization": "true",
+        "hadoop.http.authentication.type": "kerberos",
+        **{f"hadoop.http.authentication.kerberos.{name}": value for name, value in _WEB.items()},
+    },
+    "hdfs-site": {
+        "dfs.block.access.token.enable": "true",
+        # Else a data node needs ports below 1024 and a starter in C, or certificates.
+        "ignore.secure.ports.for.testing": "true",
+        **{f"dfs.web.authentication.kerberos.{name}": value for name, value in _WEB.items()},
+        **{f"dfs.{kind}.kerberos.principal": f"hdfs/_HOST@{REALM}" for kind in _KINDS},
+        **{f"dfs.{kind}.kerberos.internal.spnego.principal": _WEB["principal"] for kind in _KINDS},
+        **{f"dfs.{kind}.keytab.file": KEYTAB for kind in _KINDS},
+    },
+    "yarn-site": {
+        **{f"yarn.{kind}.principal": f"yarn/_HOST@{REALM}" for kind in ("resourcemanager", "nodemanager")},
+        **{f"yarn.{kind}.keytab": KEYTAB for kind in ("resourcemanager", "nodemanager")},
+    },
+}
 
 
 @dataclass(frozen=True)
 class Layout:
     """Which hosts have which daemons. With two ``names`` they are a service, with a journal on each of ``journals``.
 
-    ``resources`` is YARN's resource manager, ``kdc`` Kerberos' server; empty: there is none. All Hadoop's hosts are
-    clients, too, and so is ``edge``.
+    ``resources`` is YARN's resource manager, ``kdc`` Kerberos' server; empty: there is none. ``edge`` is a client.
     """
 
     names: Sequence[str]
@@ -73,8 +91,6 @@ class Layout:
     journals: Sequence[str] = ()
     resources: str = ""
     kdc: str = ""
-    edge: str = "edge"
-    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
@@ -82,7 +98,7 @@ class Layout:
 
     @property
     def hosts(self) -> list[str]:
-        found = [self.edge, *self.names, *self.datas, *self.journals, self.resources]
+        found = [EDGE, *self.names, *self.datas, *self.journals, self.resources]
         return [host for host in dict.fromkeys(found) if host]
 
 
@@ -115,25 +131,26 @@ def configure(datacentre: Datacentre, layout: Layout) -> None:
     }
     capacity = {"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}
     files = {
-        "core-site": {"fs.defaultFS": layout.uri} | (_secure_core() if layout.kdc else {}),
-        "hdfs-site": hdfs | (_secure_hdfs() if layout.kdc else {}) | dict(layout.settings),
-        "yarn-site": yarn | (_secure_yarn() if layout.kdc else {}),
+        "core-site": {"fs.defaultFS": layout.uri},
+        "hdfs-site": hdfs,
+        "yarn-site": yarn,
         "capacity-scheduler": {f"yarn.scheduler.capacity.{name}": value for name, value in capacity.items()},
     }
+    secure = _SECURE if layout.kdc else {}
     for host in layout.hosts:
         folder = datacentre.hosts[host].path(CONF)
         # The pages of the daemons are in no jar, but their folders have to be there.
         for page in ("hdfs", "datanode", "journal", "static"):
             (folder / "webapps" / page).mkdir(parents=True)
         for name, settings in files.items():
-            site(folder / f"{name}.xml", settings)
+            site(folder / f"{name}.xml", settings | secure.get(name, {}))
         (folder / "log4j.properties").write_text(LOG)
 
 
 def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
     """Starts an empty HDFS that can be written; the first of two name nodes is active."""
-    for host in layout.journals:
-        datacentre.wait_for_port(daemon(datacentre, host, f"{HDFS}.qjournal.server.JournalNode"), 8485, START_SECONDS)
+    for journal in [daemon(datacentre, host, f"{HDFS}.qjournal.server.JournalNode") for host in layout.journals]:
+        datacentre.wait_for_port(journal, 8485, COMMAND_SECONDS)
     name = f"{HDFS}.server.namenode.NameNode"
     first, *others = layout.names
     for host in layout.names:
@@ -143,28 +160,25 @@ def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
         run(datacentre, host, name, "-format" if host == first else "-bootstrapStandby", "-nonInteractive")
         running = daemon(datacentre, host, name)
         for port in (8020, 9870):
-            datacentre.wait_for_port(running, port, START_SECONDS)
+            datacentre.wait_for_port(running, port, COMMAND_SECONDS)
     if others:
         make_active(datacentre, layout, first)
-    nodes = [daemon(datacentre, host, f"{HDFS}.server.datanode.DataNode") for host in layout.datas]
-    for node in nodes:
-        datacentre.wait_for_words(node, "successfully registered with NN", START_SECONDS, times=len(layout.names))
+    for node in [daemon(datacentre, host, f"{HDFS}.server.datanode.DataNode") for host in layout.datas]:
+        datacentre.wait_for_words(node, "successfully registered with NN", COMMAND_SECONDS, times=len(layout.names))
 
 
 def start_yarn(datacentre: Datacentre, layout: Layout) -> None:
     """Starts a resource manager, and a node manager beside each data node."""
     manager = daemon(datacentre, layout.resources, f"{YARN}.resourcemanager.ResourceManager")
-    datacentre.wait_for_port(manager, 8031, START_SECONDS)
-    nodes = [daemon(datacentre, host, f"{YARN}.nodemanager.NodeManager") for host in layout.datas]
-    for node in nodes:
-        datacentre.wait_for_words(node, "Registered with ResourceManager", START_SECONDS)
+    datacentre.wait_for_port(manager, 8031, COMMAND_SECONDS)
+    for node in [daemon(datacentre, host, f"{YARN}.nodemanager.NodeManager") for host in layout.datas]:
+        datacentre.wait_for_words(node, "Registered with ResourceManager", COMMAND_SECONDS)
 
 
 def make_active(datacentre: Datacentre, layout: Layout, host: str, *, instead_of: str = "") -> None:
     """Makes a name node active, by a failover where it is ``instead_of`` another."""
-    words = ["-failover", _node(layout, instead_of), _node(layout, host)] if instead_of else []
-    words = words or ["-transitionToActive", _node(layout, host)]
-    run(datacentre, host, f"{HDFS}.tools.DFSHAAdmin", *words)
+    how = ["-failover", _node(layout, instead_of)] if instead_of else ["-transitionToActive"]
+    run(datacentre, host, f"{HDFS}.tools.DFSHAAdmin", *how, _node(layout, host))
 
 
 def superuser(datacentre: Datacentre, layout: Layout, *words: str) -> str:
@@ -190,19 +204,19 @@ def get(datacentre: Datacentre, layout: Layout, path: str, folder: Path) -> Path
     return folder
 
 
-def run(datacentre: Datacentre, host: str, program: str, *words: str, env: Mapping[str, str] = NOTHING) -> str:
+def run(datacentre: Datacentre, host: str, program: str, *words: str) -> str:
     """What a class of Hadoop's writes. Raises HostError: it fails."""
-    return datacentre.check(host, [*_java(), program, *words], {**_env(), **env}, seconds=START_SECONDS)
+    return datacentre.check(host, [*_java(), program, *words], environment(), seconds=COMMAND_SECONDS)
 
 
 def daemon(datacentre: Datacentre, host: str, program: str) -> Process:
-    return datacentre.spawn(host, program.rpartition(".")[2], [*_java(), program], _env())
+    return datacentre.spawn(host, program.rpartition(".")[2], [*_java(), program], environment())
 
 
 def start_kdc(datacentre: Datacentre, layout: Layout, *users: str) -> None:
-    """Starts a realm with all services of a layout, and users; their keys are on Hadoop's hosts, at ``KEYTAB``.
+    """Starts a realm with all services of a layout, and users.
 
-    A user's key is on the edge alone, at ``/etc/NAME.keytab``.
+    All services' keys are on each of Hadoop's hosts, a user's on the edge alone, at ``/etc/NAME.keytab``.
     """
     host = datacentre.hosts[layout.kdc]
     for name in {layout.kdc, *layout.hosts}:
@@ -211,16 +225,15 @@ def start_kdc(datacentre: Datacentre, layout: Layout, *users: str) -> None:
     host.path("/etc/kdc.conf").write_text(KDC)
     env = {"KRB5_KDC_PROFILE": "/etc/kdc.conf"}
     datacentre.check(layout.kdc, ["kdb5_util", "create", "-s", "-r", REALM, "-P", "a master key"], env)
-    services = [f"{kind}/{name}" for name in layout.hosts for kind in ("hdfs", "yarn", "HTTP")]
-    asked = [f"addprinc -randkey {name}" for name in (*services, *users)]
-    asked += [f"ktadd -k /tmp/services {name}" for name in services]
-    asked += [f"ktadd -k /tmp/{user} {user}" for user in users]
-    host.path("/tmp/asked").write_text("\n".join(asked) + "\n")
+    inside = [name for name in layout.hosts if name != EDGE]
+    keys = {f"{kind}/{name}": "/tmp/services" for name in inside for kind in ("hdfs", "yarn", "HTTP")}
+    keys |= {user: f"/tmp/{user}" for user in users}
+    asked = [f"addprinc -randkey {name}\nktadd -k {file} {name}\n" for name, file in keys.items()]
+    host.path("/tmp/asked").write_text("".join(asked))
     datacentre.check(layout.kdc, ["sh", "-c", "kadmin.local < /tmp/asked"], env)
-    for name in layout.hosts:
-        _copy_key(host.path("/tmp/services"), datacentre.hosts[name].path(KEYTAB))
-    for user in users:
-        _copy_key(host.path(f"/tmp/{user}"), datacentre.hosts[layout.edge].path(f"/etc/{user}.keytab"))
+    targets = [("/tmp/services", name, KEYTAB) for name in inside]
+    for source, name, target in (*targets, *((f"/tmp/{user}", EDGE, f"/etc/{user}.keytab") for user in users)):
+        shutil.copy(host.path(source), datacentre.hosts[name].path(target))
     datacentre.wait_for_port(datacentre.spawn(layout.kdc, "kdc", ["krb5kdc", "-n"], env), 88)
 
 
@@ -229,24 +242,13 @@ def log_in(datacentre: Datacentre, host: str, principal: str, keytab: str) -> No
     datacentre.check(host, ["kinit", "-k", "-t", keytab, principal])
 
 
-def java_folder() -> str:
-    found = shutil.which("java")
-    assert found is not None
-    return str(Path(found).resolve().parents[1])
-
-
-def _copy_key(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
-    target.chmod(0o600)
-
-
 def _java() -> list[str]:
-    return [f"{java_folder()}/bin/java", *FLAGS, "-cp", f"{CONF}:{JARS}/*"]
+    return [f"{JAVA}/bin/java", *FLAGS, "-cp", f"{CONF}:{JARS}/*"]
 
 
-def _env() -> dict[str, str]:
-    return {"HADOOP_CONF_DIR": CONF, "JAVA_HOME": java_folder()}
+def environment() -> dict[str, str]:
+    """Of all that is a client of HDFS or YARN."""
+    return {"HADOOP_CONF_DIR": CONF, "JAVA_HOME": JAVA}
 
 
 def _node(layout: Layout, host: str) -> str:
@@ -267,37 +269,4 @@ def _two(layout: Layout) -> dict[str, str]:
     for host in layout.names:
         settings[f"dfs.namenode.rpc-address.{SERVICE}.{_node(layout, host)}"] = f"{host}:8020"
         settings[f"dfs.namenode.http-address.{SERVICE}.{_node(layout, host)}"] = f"{host}:9870"
-    return settings
-
-
-def _secure_core() -> dict[str, str]:
-    return {
-        "hadoop.security.authentication": "kerberos",
-        "hadoop.security.authorization": "true",
-        "hadoop.http.authentication.type": "kerberos",
-        "hadoop.http.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}",
-        "hadoop.http.authentication.kerberos.keytab": KEYTAB,
-    }
-
-
-def _secure_hdfs() -> dict[str, str]:
-    settings = {
-        "dfs.web.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}",
-        "dfs.web.authentication.kerberos.keytab": KEYTAB,
-        "dfs.block.access.token.enable": "true",
-        # Else a data node needs ports below 1024 and a starter in C, or certificates.
-        "ignore.secure.ports.for.testing": "true",
-    }
-    for kind in ("namenode", "datanode", "journalnode"):
-        settings[f"dfs.{kind}.kerberos.principal"] = f"hdfs/_HOST@{REALM}"
-        settings[f"dfs.{kind}.kerberos.internal.spnego.principal"] = f"HTTP/_HOST@{REALM}"
-        settings[f"dfs.{kind}.keytab.file"] = KEYTAB
-    return settings
-
-
-def _secure_yarn() -> dict[str, str]:
-    settings = {}
-    for kind in ("resourcemanager", "nodemanager"):
-        settings[f"yarn.{kind}.principal"] = f"yarn/_HOST@{REALM}"
-        settings[f"yarn.{kind}.keytab"] = KEYTAB
     return settings

@@ -7,6 +7,7 @@ memory.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,9 +15,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 NETWORK = "10.54.0."
 WAIT_SECONDS = 60
@@ -32,19 +34,11 @@ mkdir -p usr proc dev/shm etc run home opt srv var/lib var/log old
 mkdir -m 1777 tmp var/tmp
 mkdir -m 755 root
 mount -o bind,ro /usr usr
-for folder in /bin /sbin /lib /lib32 /lib64; do
-    if [ -L $folder ]; then
-        cp -a $folder .
-    elif [ -d $folder ]; then
-        mkdir .$folder
-        mount -o bind,ro $folder .$folder
-    fi
-done
-for file in passwd group nsswitch.conf localtime timezone ssl ca-certificates alternatives 'ld.so.*' 'java*'; do
-    for found in /etc/$file; do
-        if [ -e "$found" ]; then cp -a "$found" etc; fi
-    done
-done
+# Links into /usr.
+cp -a /bin /sbin /lib* .
+cd /etc
+cp -a passwd group nsswitch.conf localtime timezone ssl alternatives ld.so.* java* $root/etc 2> /dev/null || true
+cd $root
 for device in null zero full random urandom tty; do
     touch dev/$device
     mount --bind /dev/$device dev/$device
@@ -67,14 +61,16 @@ rmdir old
 # The first process of a namespace lives as long as the one that could write to it. Orphans are its children: it lets
 # them go.
 _LIVE = """
-set -e
 ip link set lo up
 echo ready
 trap "" CHLD
 exec cat > /dev/null
 """
-
-
+_BRIDGE = """
+set -e
+ip link add bridge0 type bridge
+ip link set bridge0 up
+"""
 _SEPARATE = ("unshare", "--fork", "--pid", "--kill-child", "--mount", "--mount-proc", "--net")
 
 
@@ -84,30 +80,23 @@ class HostError(Exception):
 
 @dataclass(frozen=True)
 class Host:
-    """A running host. ``root`` is its root folder, for this process to read and write in.
-
-    ``folders`` it has besides the system's: where each is here, and there (read-only).
-    """
+    """A running host; ``pid`` is its first process here."""
 
     name: str
     address: str
     pid: int
-    folders: Mapping[Path, str]
-
-    @property
-    def root(self) -> Path:
-        return Path(f"/proc/{self.pid}/root")
 
     def path(self, inside: str) -> Path:
-        """Where a path of the host is for this process. Absolute links in it lead elsewhere."""
-        return self.root / inside.lstrip("/")
+        """Where this process has a path of the host, to read and write. Absolute links in it lead elsewhere."""
+        return Path(f"/proc/{self.pid}/root{inside}")
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process on a host, which may still run; ``log`` has all that it writes."""
+    """A process on a host, which may still run; ``log`` has all that it writes. ``outside`` waits for it."""
 
     host: str
+    name: str
     outside: subprocess.Popen[bytes] = field(repr=False)
     log: Path
 
@@ -130,7 +119,7 @@ class Process:
         try:
             return self.outside.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise HostError(f"{self.log.stem} on {self.host} still runs: {self.said()[-4000:]}") from None
+            raise HostError(f"{self.name} on {self.host} still runs: {self.said()[-4000:]}") from None
 
 
 @dataclass(frozen=True)
@@ -139,56 +128,51 @@ class Datacentre:
 
     pid: int
     folder: Path
-    hosts: Mapping[str, Host]
+    hosts: dict[str, Host]
     processes: list[Process] = field(default_factory=list, repr=False)
 
     def run(
-        self,
-        host: str,
-        command: Sequence[str],
-        env: Mapping[str, str] = NOTHING,
-        *,
-        user: str = "root",
-        stdin: bytes = b"",
-        seconds: float = 120,
+        self, host: str, command: Sequence[str], env: Mapping[str, str] = NOTHING, *, seconds: float = 120
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end, whatever that is. Raises HostError: it takes longer."""
-        words = self._command(host, command, env, user)
+        words = self._command(host, command, env)
+        # What it writes need not be text.
+        how: dict[str, Any] = {
+            "capture_output": True,
+            "text": True,
+            "errors": "replace",
+            "check": False,
+            "stdin": subprocess.DEVNULL,
+        }
         try:
-            done = subprocess.run(words, input=stdin, capture_output=True, timeout=seconds, check=False)
+            return subprocess.run(words, timeout=seconds, **how)
         except subprocess.TimeoutExpired as error:
-            said = (error.stderr or b"")[-2000:].decode(errors="replace")
-            raise HostError(f"{' '.join(command)} on {host} takes more than {seconds:.0f} s: {said}") from None
-        out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
-        return subprocess.CompletedProcess(list(command), done.returncode, out, err)
+            said = f"on {host} takes more than {seconds:.0f} s: {str(error.stderr)[-2000:]}"
+            raise HostError(f"{' '.join(command)[:500]} {said}") from None
 
     def check(
-        self,
-        host: str,
-        command: Sequence[str],
-        env: Mapping[str, str] = NOTHING,
-        *,
-        user: str = "root",
-        seconds: float = 120,
+        self, host: str, command: Sequence[str], env: Mapping[str, str] = NOTHING, *, seconds: float = 120
     ) -> str:
         """What a command writes. Raises HostError: it fails."""
-        done = self.run(host, command, env, user=user, seconds=seconds)
+        done = self.run(host, command, env, seconds=seconds)
         if done.returncode:
             said = f"{done.stdout[-2000:]}{done.stderr[-4000:]}"
             raise HostError(f"{' '.join(command)[:500]} on {host} ends with {done.returncode}: {said}")
         return done.stdout
 
-    def spawn(
-        self, host: str, name: str, command: Sequence[str], env: Mapping[str, str] = NOTHING, *, user: str = "root"
-    ) -> Process:
-        """Starts a process, which ends at the latest with its host. Its name is for its log."""
+    def spawn(self, host: str, name: str, command: Sequence[str], env: Mapping[str, str] = NOTHING) -> Process:
+        """Starts a process, which ends at the latest with its host, and with the thread that calls this."""
         log = self.folder / f"{host}-{name}-{len(self.processes)}.log"
+        # What waits for a stopped process stops, too, and would not see the end.
+        words = ["setpriv", "--pdeathsig=KILL", *self._command(host, command, env)]
         with log.open("wb") as output:
-            words = self._command(host, command, env, user)
-            outside = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
-        process = Process(host, outside, log)
+            how: dict[str, Any] = {
+                "stdin": subprocess.DEVNULL,
+                "stdout": output,
+                "stderr": output,
+                "start_new_session": True,
+            }
+            process = Process(host, name, subprocess.Popen(words, **how), log)
         self.processes.append(process)
         return process
 
@@ -197,24 +181,24 @@ class Datacentre:
         _wait(process, f"listens at {port}", lambda: port in _listening(self.hosts[process.host]), seconds)
 
     def wait_for_words(self, process: Process, words: str, seconds: float = WAIT_SECONDS, *, times: int = 1) -> None:
-        """Raises HostError: it does not write this so often in time, or ends before."""
-        _wait(process, f"says {words!r}", lambda: process.said().count(words) >= times, seconds)
+        """Raises HostError: it does not write what fits the regular expression so often in time, or ends before."""
+        _wait(process, f"says {words!r}", lambda: len(re.findall(words, process.said())) >= times, seconds)
 
     def cut(self, host: str, other: str = "") -> None:
         """Takes a host off the network, or only off another host: what is sent is lost, and nobody is told."""
         if not other:
-            self._link(host, "down")
+            _ip(self.pid, "link", "set", f"v-{host}", "down")
         for one, far in ((host, other), (other, host)) if other else ():
             # A hardware address that no host has.
-            address = self.hosts[far].address
-            self._net(one, "ip", "neigh", "replace", address, "lladdr", "02:00:00:00:00:01", "dev", "eth0")
+            lost = ("lladdr", "02:00:00:00:00:01", "dev", "eth0")
+            _ip(self.hosts[one].pid, "neigh", "replace", self.hosts[far].address, *lost)
 
     def heal(self, host: str, other: str = "") -> None:
         """The reverse of a cut."""
         if not other:
-            self._link(host, "up")
+            _ip(self.pid, "link", "set", f"v-{host}", "up")
         for one, far in ((host, other), (other, host)) if other else ():
-            self._net(one, "ip", "neigh", "del", self.hosts[far].address, "dev", "eth0")
+            _ip(self.hosts[one].pid, "neigh", "del", self.hosts[far].address, "dev", "eth0")
 
     def pause(self, host: str) -> None:
         """Stops all processes of a host, as a virtual machine is stopped: also those that start meanwhile."""
@@ -227,38 +211,27 @@ class Datacentre:
 
     def resume(self, host: str) -> None:
         """The reverse of a pause."""
-        inside = _inside(self.hosts[host])
-        # nsenter stops when its child does.
-        for pid in inside | {parent for pid in inside if (parent := _parent(pid)) is not None}:
+        waiting = [process.outside.pid for process in self._of(host) if process.outside.poll() is None]
+        for pid in (*_inside(self.hosts[host]), *waiting):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
     def power_off(self, host: str) -> None:
         """Kills all processes of a host at once; its files are gone, too."""
-        os.kill(self.hosts[host].pid, signal.SIGKILL)
-        for process in self.processes:
-            if process.host == host:
-                process.outside.wait()
+        _kill(self.hosts[host].pid)
+        for process in self._of(host):
+            process.outside.kill()
+            process.outside.wait()
 
-    def _link(self, host: str, state: str) -> None:
-        _run(["nsenter", "-t", str(self.pid), "-n", "ip", "link", "set", f"v-{host}", state])
+    def _of(self, host: str) -> list[Process]:
+        return [process for process in self.processes if process.host == host]
 
-    def _net(self, host: str, *command: str) -> None:
-        _run(["nsenter", "-t", str(self.hosts[host].pid), "-n", *command])
-
-    def _command(self, host: str, command: Sequence[str], env: Mapping[str, str], user: str) -> list[str]:
-        home = "/root" if user == "root" else f"/home/{user}"
-        known = {
-            "PATH": "/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin",
-            "HOME": home,
-            "USER": user,
-            "LANG": "C.UTF-8",
-            "TZ": "UTC",
-        }
+    def _command(self, host: str, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+        path = "/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin"
+        known = {"PATH": path, "HOME": "/root", "USER": "root", "LANG": "C.UTF-8", "TZ": "UTC"}
         words = [f"{key}={value}" for key, value in {**known, **env}.items()]
-        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user != "root" else []
         where = ["nsenter", "-t", str(self.hosts[host].pid), "-m", "-u", "-i", "-n", "-p"]
-        return [*where, *as_user, "env", "-i", "-C", home, *words, *command]
+        return [*where, "env", "-i", "-C", "/root", *words, *command]
 
 
 def reason_to_skip() -> str:
@@ -282,55 +255,47 @@ def start_hosts(folder: Path, hosts: Mapping[str, Mapping[Path, str]]) -> Iterat
         hosts: of each name, the folders: where each is here, and there.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, 11)}
+    known = "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
     with ExitStack() as stack:
-        bridge = "ip link add bridge0 type bridge && ip link set bridge0 up"
-        centre = _begin(stack, [*_SEPARATE, "sh", "-c", bridge + _LIVE])
-        addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, 11)}
-        known = "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
-        running = {}
-        for name, folders in hosts.items():
-            running[name] = _start_host(stack, centre, Host(name, addresses[name], 0, dict(folders)), known)
-        datacentre = Datacentre(centre, folder, running)
+        centre = _begin(stack, [*_SEPARATE, "sh", "-c", _BRIDGE + _LIVE])
+        running = Datacentre(centre, folder, {})
         try:
-            yield datacentre
+            for name, folders in hosts.items():
+                pid = _start_host(stack, centre, name, addresses[name], known, folders)
+                running.hosts[name] = Host(name, addresses[name], pid)
+            yield running
         finally:
             # All of it at once: nothing is to see its neighbours go.
             _kill(centre)
-            for process in datacentre.processes:
+            for process in running.processes:
+                process.outside.kill()
                 process.outside.wait()
 
 
-def _start_host(stack: ExitStack, centre: int, host: Host, known: str) -> Host:
-    folders = [word for here, there in host.folders.items() for word in (str(here.resolve()), there)]
+def _start_host(stack: ExitStack, centre: int, name: str, address: str, known: str, folders: Mapping[Path, str]) -> int:
+    words = [word for here, there in folders.items() for word in (str(here.resolve()), there)]
     inside = ["nsenter", "-t", str(centre), "-p", "-m", "-n"]
     separate = ["unshare", "--fork", "--pid", "--mount", "--net", "--uts", "--ipc"]
-    pid = _begin(stack, [*inside, *separate, "sh", "-c", _ROOT + _LIVE, "sh", host.name, known, *folders])
-    outer, inner = (["nsenter", "-t", str(number), "-n", "ip"] for number in (centre, pid))
-    _run([*outer, "link", "add", f"v-{host.name}", "type", "veth", "peer", "name", "eth0", "netns", str(pid)])
-    _run([*outer, "link", "set", f"v-{host.name}", "master", "bridge0", "up"])
-    _run([*inner, "addr", "add", f"{host.address}/24", "dev", "eth0"])
-    _run([*inner, "link", "set", "eth0", "up"])
-    return replace(host, pid=pid)
+    pid = _begin(stack, [*inside, *separate, "sh", "-c", _ROOT + _LIVE, "sh", name, known, *words])
+    _ip(centre, "link", "add", f"v-{name}", "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+    _ip(centre, "link", "set", f"v-{name}", "master", "bridge0", "up")
+    _ip(pid, "addr", "add", f"{address}/24", "dev", "eth0")
+    _ip(pid, "link", "set", "eth0", "up")
+    return pid
 
 
 def _begin(stack: ExitStack, command: Sequence[str]) -> int:
     """Starts the first process of a namespace; returns its number here. It ends with its input, and so with us."""
-    outside = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    assert outside.stdin is not None
-    assert outside.stdout is not None
-    assert outside.stderr is not None
-    stack.callback(outside.wait)
-    for pipe in (outside.stdin, outside.stdout, outside.stderr):
-        stack.callback(pipe.close)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    outside: Any = subprocess.Popen(command, start_new_session=True, **pipes)
+    stack.push(outside)
     if outside.stdout.readline() != b"ready\n":
         raise HostError(f"{' '.join(command)[:200]}: {outside.stderr.read().decode(errors='replace')}")
     pid = outside.pid
     while (child := _child(pid)) is not None:
         pid = child
-    stack.callback(_kill, pid)
-    return pid
+    return int(pid)
 
 
 def _kill(pid: int) -> None:
@@ -338,10 +303,11 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _ip(pid: int, *words: str) -> None:
+    """Runs ip where a process is."""
+    done = subprocess.run(["nsenter", "-t", str(pid), "-n", "ip", *words], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise HostError(f"{' '.join(command)}: {done.stderr.strip()}")
+        raise HostError(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
 def _wait(process: Process, what: str, happened: Callable[[], bool], seconds: float) -> None:
@@ -350,7 +316,7 @@ def _wait(process: Process, what: str, happened: Callable[[], bool], seconds: fl
         ended = process.outside.poll()
         if ended is not None or time.monotonic() > until:
             why = f"has ended with {ended}" if ended is not None else f"does not do it in {seconds:.0f} s"
-            raise HostError(f"{process.log.stem} on {process.host}: {what}: {why}: {process.said()[-4000:]}")
+            raise HostError(f"{process.name} on {process.host}: {what}: {why}: {process.said()[-4000:]}")
         time.sleep(0.1)
 
 
@@ -369,21 +335,11 @@ def _child(pid: int) -> int | None:
     return int(children[0]) if children else None
 
 
-def _parent(pid: int) -> int | None:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return None
-
-
 def _inside(host: Host) -> set[int]:
     """All processes of a host."""
-    own = os.readlink(f"/proc/{host.pid}/ns/pid")
-    return {pid for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))) if _namespace(pid) == own}
-
-
-def _namespace(pid: int) -> str:
-    try:
-        return os.readlink(f"/proc/{pid}/ns/pid")
-    except OSError:
-        return ""
+    found = set()
+    for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        with suppress(OSError):
+            if os.path.samefile(f"/proc/{pid}/ns/pid", f"/proc/{host.pid}/ns/pid"):
+                found.add(pid)
+    return found

@@ -2,7 +2,6 @@
 
 import compileall
 import json
-import os
 import re
 import shutil
 import sys
@@ -15,7 +14,7 @@ import pyspark
 from packaging.requirements import Requirement
 
 from tests.cli.conftest import Said
-from tests.datacentre.hosts import NOTHING, Datacentre, HostError
+from tests.datacentre.hosts import NOTHING, Datacentre, Process
 from tests.s3 import BUCKET, SECRET
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +22,9 @@ SPARK = "/opt/spark"
 PYTHON = "/opt/python"
 HUDICTL = "/opt/hudictl"
 KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
+JAVA = str(Path(shutil.which("java") or "/usr/bin/java").resolve().parents[1])
+COMMAND_SECONDS = 600
+"""Of a busy machine."""
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 # Small as the tables are: the executors list, decode, decide and list again, not the driver.
@@ -38,8 +40,7 @@ sys.exit(main())
 _UPLOAD = """
 import boto3, pathlib, sys
 client = boto3.client("s3", endpoint_url=sys.argv[1])
-if sys.argv[2] not in [bucket["Name"] for bucket in client.list_buckets()["Buckets"]]:
-    client.create_bucket(Bucket=sys.argv[2])
+client.create_bucket(Bucket=sys.argv[2])
 top = pathlib.Path(sys.argv[3])
 for path in sorted(path for path in top.rglob("*") if path.is_file() and path.suffix != ".crc"):
     client.put_object(Bucket=sys.argv[2], Key=f"{sys.argv[4]}/{path.relative_to(top)}", Body=path.read_bytes())
@@ -54,8 +55,7 @@ print(json.dumps({key[len(sys.argv[3]) + 1 :]: tag.strip('"') for key, tag in fo
 
 def base() -> dict[Path, str]:
     """What every host has installed besides its system: the Python of the tests, without their packages, and Java."""
-    needed = [sys.base_prefix, *filter(None, [os.environ.get("JAVA_HOME")])]
-    return {Path(folder): folder for folder in needed if not folder.startswith("/usr")}
+    return {Path(folder): folder for folder in (sys.base_prefix, JAVA) if not folder.startswith("/usr/")}
 
 
 def edge() -> dict[Path, str]:
@@ -82,32 +82,26 @@ def make_python(folder: Path, *packages: str) -> Path:
         done.add(name)
         needs = map(Requirement, metadata.requires(name) or ())
         wanted += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
-        for top in {Path(file).parts[0] for file in metadata.files(name) or () if ".." not in Path(file).parts}:
-            source = Path(str(metadata.distribution(name).locate_file(top)))
-            if source.is_dir() and top != "__pycache__":
-                # Of one package's data four fifths are about other services.
-                shutil.copytree(source, site / top, dirs_exist_ok=True, ignore=_others)
-            elif source.is_file():
-                shutil.copy2(source, site / top)
+        tops = {Path(file).parts[0] for file in metadata.files(name) or ()} - {"..", "__pycache__"}
+        for source in (Path(str(metadata.distribution(name).locate_file(top))) for top in tops):
+            if source.is_dir():
+                shutil.copytree(source, site / source.name, dirs_exist_ok=True)
+            else:
+                shutil.copy2(source, site)
     return folder
 
 
 def start_spark(datacentre: Datacentre, master: str, workers: Sequence[str]) -> str:
     """A standalone master and its workers, of 1 core and 1 GiB each; returns its URL."""
-    env = {"SPARK_HOME": SPARK, "SPARK_DAEMON_MEMORY": "192m", "SPARK_DAEMON_JAVA_OPTS": SMALL, **java_home()}
-    program = f"{SPARK}/bin/spark-class"
-
-    def command(kind: str, host: str, *words: str) -> list[str]:
-        name = f"org.apache.spark.deploy.{kind}.{kind.title()}"
-        return [program, name, "--host", host, "--webui-port", "8080", *words]
-
+    env = {"SPARK_HOME": SPARK, "SPARK_DAEMON_MEMORY": "192m", "SPARK_DAEMON_JAVA_OPTS": SMALL, "JAVA_HOME": JAVA}
+    kind = f"{SPARK}/bin/spark-class org.apache.spark.deploy.{{}} --webui-port 8080 --host".split()
     url = f"spark://{master}:7077"
-    leading = datacentre.spawn(master, "master", command("master", master, "--port", "7077"), env)
-    datacentre.wait_for_port(leading, 7077)
-    size = ("--cores", "1", "--memory", "1g", "--work-dir", "/var/lib/spark")
-    started = [datacentre.spawn(host, "worker", command("worker", host, *size, url), env) for host in workers]
-    for process in started:
-        datacentre.wait_for_words(process, "Successfully registered")
+    command = [word.format("master.Master") for word in kind]
+    datacentre.wait_for_port(datacentre.spawn(master, "master", [*command, master, "--port", "7077"], env), 7077)
+    command = [word.format("worker.Worker") for word in kind]
+    size = ("--cores", "1", "--memory", "1g", "--work-dir", "/var/lib/spark", url)
+    for process in [datacentre.spawn(host, "worker", [*command, host, *size], env) for host in workers]:
+        datacentre.wait_for_words(process, "Successfully registered", COMMAND_SECONDS)
     return url
 
 
@@ -140,38 +134,30 @@ def storage_options(endpoint: str) -> list[str]:
 
 
 def hudictl(
-    datacentre: Datacentre,
-    host: str,
-    *words: str,
-    env: Mapping[str, str] = NOTHING,
-    user: str = "root",
-    seconds: float = 240,
+    datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING, seconds: float = COMMAND_SECONDS
 ) -> Said:
     """What hudictl answers on a host. With Spark even small tables are work for executors."""
-    known = {"PYTHONPATH": HUDICTL, "SPARK_DRIVER_MEMORY": "512m", **java_home(), **env}
-    done = datacentre.run(host, [sys.executable, "-c", _EAGER, *words], known, user=user, seconds=seconds)
+    done = datacentre.run(host, [sys.executable, "-c", _EAGER, *words], {**_operator(), **env}, seconds=seconds)
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-def java_home() -> dict[str, str]:
-    """As the machine has it, for the hosts that have the same Java at the same place."""
-    return {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}
+def spawn_hudictl(datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING) -> Process:
+    """The same as a process that goes on."""
+    return datacentre.spawn(host, "hudictl", [sys.executable, "-c", _EAGER, *words], {**_operator(), **env})
 
 
-def executors_of(process_log: str) -> set[str]:
+def _operator() -> dict[str, str]:
+    return {"PYTHONPATH": HUDICTL, "SPARK_DRIVER_MEMORY": "512m", "JAVA_HOME": JAVA}
+
+
+def settings(**more: str) -> list[str]:
+    """Spark's settings for small executors, as options; of a name that is given, ``_`` stands for ``.``."""
+    found = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": SMALL}
+    found |= {name.replace("_", "."): value for name, value in more.items()}
+    return [word for name, value in found.items() for word in ("--conf", f"{name}={value}")]
+
+
+def executors_of(datacentre: Datacentre, name: str) -> set[str]:
     """The hosts that a standalone master has started executors on, by its log."""
-    return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", process_log))
-
-
-def _others(folder: str, names: list[str]) -> list[str]:
-    if not folder.endswith("botocore/data"):
-        return []
-    return [name for name in names if "." not in name and name not in ("s3", "sts", "sso", "sso-oidc")]
-
-
-def process_of(datacentre: Datacentre, name: str) -> str:
-    """What the process of a name has written. Raises HostError: there is none."""
-    found = [process for process in datacentre.processes if f"-{name}-" in process.log.name]
-    if not found:
-        raise HostError(f"no process is called {name}")
-    return "".join(process.said() for process in found)
+    (log,) = [process.said() for process in datacentre.processes if process.name == name]
+    return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", log))

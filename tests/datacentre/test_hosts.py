@@ -110,7 +110,7 @@ def test_a_process_that_does_not_do_what_is_waited_for(three: Datacentre) -> Non
         three.run("one", ["sleep", "60"], seconds=0.1)
 
 
-@pytest.mark.parametrize("how", ["end", "failure", "power off"])
+@pytest.mark.parametrize("how", ["end", "failure", "pause", "power off"])
 def test_nothing_is_left(tmp_path: Path, how: str) -> None:
     before = of_this_machine()
     found: set[str] = set()
@@ -126,6 +126,8 @@ def test_nothing_is_left(tmp_path: Path, how: str) -> None:
                 running.power_off("two")
                 assert last.wait(1) != 0
                 assert reaches(running, "one", "one") is False
+            if how == "pause":
+                running.pause("two")
             if how == "failure":
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -135,11 +137,12 @@ def test_nothing_is_left(tmp_path: Path, how: str) -> None:
 
 
 def test_nothing_is_left_of_a_killed_run(tmp_path: Path) -> None:
-    """Nobody can clean up then; the kernel does."""
+    """Nobody can clean up then; the kernel does. A stopped process is no exception."""
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom tests.datacentre.hosts import start_hosts\n"
         "with start_hosts(Path(sys.argv[1]), {'one': {}}) as running:\n"
         "    running.spawn('one', 'sleep', ['sleep', '100'])\n"
+        "    running.pause('one')\n"
         "    print(running.pid, running.hosts['one'].pid, flush=True)\n    time.sleep(100)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

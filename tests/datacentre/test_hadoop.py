@@ -1,0 +1,165 @@
+"""HDFS with two name nodes, and YARN, whose hosts share nothing with the operator's; without and with Kerberos."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.datacentre import hadoop
+from tests.datacentre.hadoop import Layout
+from tests.datacentre.hosts import Datacentre, start_hosts
+from tests.datacentre.outcome_support import WORDS, Outcome, data, digests, restored
+from tests.datacentre.services import (
+    COMMAND_SECONDS,
+    PYTHON,
+    SPARK,
+    base,
+    edge,
+    hudictl,
+    make_python,
+    settings,
+    spawn_hudictl,
+    worker,
+)
+
+pytestmark = pytest.mark.full
+
+USER = "etl"
+"""Not the superuser, who may do all."""
+LAYOUT = Layout(names=("nn1", "nn2"), datas=("w1", "w2"), journals=("nn1", "nn2", "w1"), resources="rm")
+SECURE = Layout(**{**vars(LAYOUT), "kdc": "kdc"})
+ENVIRONMENT = hadoop.environment()
+HERE = {**ENVIRONMENT, "HADOOP_USER_NAME": USER, "PYSPARK_PYTHON": "./environment/bin/python"}
+YARN = ("--master", "yarn", *settings(spark_executor_instances="2", spark_yarn_stagingDir="hdfs:///lake/staging"))
+ARCHIVED = (*YARN, *settings(spark_yarn_dist_archives="/opt/packed/environment.tar.gz#environment"))
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an archive with a Python for executors, made as docs/engines.md says."""
+    folder = tmp_path_factory.mktemp("environment")
+    packages = [f"{name}=={version(name)}" for name in ("fsspec", "requests", "fastavro")]
+    for command in (
+        [sys.executable, "-m", "venv", "made"],
+        ["made/bin/pip", "install", "--quiet", *packages, "venv-pack==0.2.0"],
+        ["mkdir", "packed"],
+        ["made/bin/venv-pack", "--quiet", "-p", "made", "-o", "packed/environment.tar.gz"],
+    ):
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder / "packed"
+
+
+@pytest.fixture(scope="module")
+def lake(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Datacentre]:
+    """Without Kerberos. Its hosts have neither Spark nor packages for Python: both come with the job."""
+    host = {**base(), **hadoop.jars()}
+    hosts = {**dict.fromkeys(LAYOUT.hosts, host), "edge": {**edge(), packed: "/opt/packed"}}
+    with start_hosts(tmp_path_factory.mktemp("lake"), hosts) as running:
+        hadoop.configure(running, LAYOUT)
+        hadoop.start_hdfs(running, LAYOUT)
+        hadoop.start_yarn(running, LAYOUT)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Datacentre]:
+    """With Kerberos. Spark and its Python are installed on the hosts of the node managers."""
+    folder = tmp_path_factory.mktemp("secure")
+    host = {**base(), **hadoop.jars()}
+    node = {**host, **worker(make_python(folder / "python", "fsspec", "requests", "fastavro"))}
+    hosts = {**dict.fromkeys(SECURE.hosts, host), "w1": node, "w2": node, "edge": edge(), "kdc": {}}
+    with start_hosts(folder / "logs", hosts) as running:
+        hadoop.configure(running, SECURE)
+        hadoop.start_kdc(running, SECURE, USER)
+        hadoop.start_hdfs(running, SECURE)
+        hadoop.start_yarn(running, SECURE)
+        yield running
+
+
+def put(datacentre: Datacentre, layout: Layout, table: Outcome, name: str) -> str:
+    """Copies a table to the user's folder; its URI, which names the service."""
+    hadoop.put(datacentre, layout, table.path, f"/lake/{name}", USER)
+    return f"hdfs:///lake/{name}"
+
+
+def found(datacentre: Datacentre, layout: Layout, name: str, folder: Path) -> dict[str, str]:
+    """The data files that are there now."""
+    return data(digests(hadoop.get(datacentre, layout, f"/lake/{name}", folder / "found")))
+
+
+def test_yarn(lake: Datacentre, tmp_path: Path) -> None:
+    """Nothing but Java and the same Python is on the executors' hosts; no file of a job stays in HDFS."""
+    table = restored("v9", tmp_path)
+    options = ("-t", put(lake, LAYOUT, table, "yarn"), *ARCHIVED, "-o", "json")
+    said = hudictl(lake, "edge", "savepoint", "create", *options, "--yes", env=HERE)
+    assert said.code == 0, said.err
+    said = hudictl(lake, "edge", "restore", table.target, *WORDS, *options, "--yes", env=HERE)
+    assert said.code == 0, said.err
+    assert found(lake, LAYOUT, "yarn", tmp_path) == table.after
+    said = hudictl(lake, "edge", "check", *options, env=HERE)
+    assert (said.code, said.json["rows"]) == (0, []), said.err
+    left = hadoop.superuser(lake, LAYOUT, "-ls", "-R", "/lake/staging").splitlines()
+    assert [line.rpartition("/")[2] for line in left] == [USER, ".sparkStaging"]
+
+
+def wait_for_inflight(datacentre: Datacentre, name: str) -> None:
+    """Until a restore of a table has begun to change it, by the first name node's audit log."""
+    (node,) = [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")]
+    datacentre.wait_for_words(node, rf"/lake/{name}/\.hoodie/timeline/\S+\.restore\.inflight", COMMAND_SECONDS)
+
+
+def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
+    """Between the removal of instants and that of files the other name node becomes active: nothing is to be seen."""
+    table = restored("v9", tmp_path)
+    options = ("-t", put(lake, LAYOUT, table, "failover"), *ARCHIVED, "-o", "json")
+    words = ("restore", table.target, *WORDS, "--grace", "20s", "--yes", *options)
+    process = spawn_hudictl(lake, "edge", *words, env=HERE)
+    wait_for_inflight(lake, "failover")
+    hadoop.make_active(lake, LAYOUT, "nn2", instead_of="nn1")
+    assert process.wait(COMMAND_SECONDS) == 0, process.said()
+    assert found(lake, LAYOUT, "failover", tmp_path) == table.after
+    hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
+
+
+def test_the_active_name_node_is_cut_off(lake: Datacentre, tmp_path: Path) -> None:
+    """It is not told: the other takes over by the journals. Whatever the command says, the same one ends it."""
+    table = restored("v9", tmp_path)
+    options = ("-t", put(lake, LAYOUT, table, "cut"), "--engine", "local", "-o", "json")
+    words = ("restore", table.target, *WORDS, "--grace", "10s", "--yes", *options)
+    process = spawn_hudictl(lake, "edge", *words, env=HERE)
+    wait_for_inflight(lake, "cut")
+    lake.cut("nn1")
+    hadoop.make_active(lake, LAYOUT, "nn2", instead_of="nn1")
+    assert process.wait(COMMAND_SECONDS) in (0, 15), process.said()
+    said = hudictl(lake, "edge", *words, env=HERE)
+    assert said.code == 0, said.err
+    lake.heal("nn1")
+    hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
+    assert found(lake, LAYOUT, "cut", tmp_path) == table.after
+
+
+def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
+    """By a ticket out of a keytab. Executors have no ticket: the driver's tokens are enough, also after a failover."""
+    table = restored("v9", tmp_path)
+    jars = settings(spark_yarn_jars=f"local:{SPARK}/jars/*")
+    options = ("-t", put(secure, SECURE, table, "kerberos"), *YARN, *jars, "-o", "json")
+    env = {**ENVIRONMENT, "PYSPARK_PYTHON": f"{PYTHON}/bin/python"}
+    said = hudictl(secure, "edge", "savepoint", "create", *options, "--yes", env=env)
+    assert said.code == 15, said.out
+    assert "kinit" in said.error["hint"]
+    hadoop.log_in(secure, "edge", USER, f"/etc/{USER}.keytab")
+    said = hudictl(secure, "edge", "savepoint", "create", *options, "--yes", env=env)
+    assert said.code == 0, said.err
+    assert secure.run("w1", ["ls", "/tmp/krb5cc_0"]).returncode == 2
+    process = spawn_hudictl(
+        secure, "edge", "restore", table.target, *WORDS, "--grace", "20s", "--yes", *options, env=env
+    )
+    wait_for_inflight(secure, "kerberos")
+    hadoop.make_active(secure, SECURE, "nn2", instead_of="nn1")
+    assert process.wait(COMMAND_SECONDS) == 0, process.said()
+    assert found(secure, SECURE, "kerberos", tmp_path) == table.after
+    said = hudictl(secure, "edge", "check", *options, env=env)
+    assert (said.code, said.json["rows"]) == (0, []), said.err
