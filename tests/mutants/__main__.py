@@ -21,7 +21,7 @@ from tests.mutants.faults import LISTS
 
 ROOT = PACKAGE.parent
 SECONDS = 120
-ASKED = "not hudi and not hdfs and not stores and not crash and not cluster and not full"
+ASKED = "not hudi and not hdfs and not stores and not crash and not cluster and not datacentre and not full"
 # pytest's exit codes: all passed; some failed. Everything else says nothing about the fault.
 PASSED, FAILED = 0, 1
 
