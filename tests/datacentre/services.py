@@ -15,11 +15,15 @@ from packaging.requirements import Requirement
 
 from tests.cli.conftest import Said
 from tests.datacentre.hosts import NOTHING, Datacentre, Process
+from tests.hdfs.build import libraries
 from tests.s3 import BUCKET, SECRET
 
 ROOT = Path(__file__).parents[2]
 SPARK = "/opt/spark"
 PYTHON = "/opt/python"
+ZOOKEEPER = "/opt/zookeeper"
+SERVES = r"Peer state changed: \w+ - broadcast"
+"""What a server of ZooKeeper's writes each time when it is one of a majority."""
 HUDICTL = "/opt/hudictl"
 KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
 JAVA = str(Path(shutil.which("java") or "/usr/bin/java").resolve().parents[1])
@@ -70,6 +74,13 @@ def worker(python: Path) -> dict[Path, str]:
     return {**base(), Path(pyspark.__file__).parent: SPARK, python: PYTHON}
 
 
+def zookeeper() -> dict[Path, str]:
+    """The folder of ZooKeeper's hosts."""
+    # It does not say that it needs the latter two.
+    others = ("io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5")
+    return {**base(), libraries("org.apache.zookeeper:zookeeper:3.8.4", *others): ZOOKEEPER}
+
+
 def make_python(folder: Path, *packages: str) -> Path:
     """A Python of this release that has these packages, with all that they need, and no others."""
     venv.create(folder, symlinks=True, with_pip=False)
@@ -103,6 +114,21 @@ def start_spark(datacentre: Datacentre, master: str, workers: Sequence[str]) -> 
     for process in [datacentre.spawn(host, "worker", [*command, host, *size], env) for host in workers]:
         datacentre.wait_for_words(process, "Successfully registered", COMMAND_SECONDS)
     return url
+
+
+def start_zookeeper(datacentre: Datacentre, hosts: Sequence[str]) -> None:
+    """Servers that keep the same, as long as most of them see each other; clients connect to port 2181 of any."""
+    servers = "".join(f"server.{number}={host}:2888:3888\n" for number, host in enumerate(hosts, 1))
+    settings = (
+        f"tickTime=500\ninitLimit=20\nsyncLimit=5\nclientPort=2181\ndataDir=/srv\nadmin.enableServer=false\n{servers}"
+    )
+    command = [f"{JAVA}/bin/java", "-Xmx128m", *SMALL.split(), "-cp", f"{ZOOKEEPER}/*"]
+    for number, host in enumerate(hosts, 1):
+        datacentre.hosts[host].path("/srv/myid").write_text(str(number))
+        datacentre.hosts[host].path("/etc/zoo.cfg").write_text(settings)
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    for process in [datacentre.spawn(host, "zookeeper", [*command, main, "/etc/zoo.cfg"]) for host in hosts]:
+        datacentre.wait_for_words(process, SERVES, COMMAND_SECONDS)
 
 
 def start_s3(datacentre: Datacentre, host: str) -> str:
