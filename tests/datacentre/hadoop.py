@@ -39,7 +39,6 @@ default_realm = {REALM}
 dns_lookup_kdc = false
 dns_canonicalize_hostname = false
 rdns = false
-ticket_lifetime = 24h
 renew_lifetime = 7d
 [realms]
 {REALM} = {{
@@ -50,7 +49,6 @@ KDC = f"""[realms]
 {REALM} = {{
   database_name = /var/lib/krb5kdc/principal
   key_stash_file = /var/lib/krb5kdc/stash
-  max_life = 24h
   max_renewable_life = 7d
 }}
 """
@@ -117,17 +115,14 @@ def configure(datacentre: Datacentre, layout: Layout) -> None:
         "dfs.namenode.safemode.extension": "0",
         "dfs.heartbeat.interval": "1",
         "dfs.namenode.heartbeat.recheck-interval": "2000",
-        "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
     } | (_two(layout) if len(layout.names) > 1 else {"dfs.namenode.http-address": f"{layout.names[0]}:9870"})
     yarn = {
         "yarn.resourcemanager.hostname": layout.resources,
         "yarn.nodemanager.resource.memory-mb": "2048",
-        "yarn.nodemanager.resource.cpu-vcores": "2",
         "yarn.nodemanager.vmem-check-enabled": "false",
         "yarn.nodemanager.local-dirs": f"{DATA}/yarn",
         "yarn.nodemanager.log-dirs": "/var/log/hadoop",
         "yarn.scheduler.minimum-allocation-mb": "128",
-        "yarn.scheduler.maximum-allocation-mb": "2048",
     }
     capacity = {"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}
     files = {

@@ -66,11 +66,6 @@ echo ready
 trap "" CHLD
 exec cat > /dev/null
 """
-_BRIDGE = """
-set -e
-ip link add bridge0 type bridge
-ip link set bridge0 up
-"""
 _SEPARATE = ("unshare", "--fork", "--pid", "--kill-child", "--mount", "--mount-proc", "--net")
 
 
@@ -100,17 +95,12 @@ class Process:
     outside: subprocess.Popen[bytes] = field(repr=False)
     log: Path
 
-    @property
-    def pid(self) -> int | None:
-        """Its number here; None when it has ended."""
-        return _child(self.outside.pid)
-
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
     def signal(self, number: int) -> None:
         """Sends a signal, if it still runs."""
-        if pid := self.pid:
+        if pid := _child(self.outside.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
@@ -258,7 +248,8 @@ def start_hosts(folder: Path, hosts: Mapping[str, Mapping[Path, str]]) -> Iterat
     addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, 11)}
     known = "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
     with ExitStack() as stack:
-        centre = _begin(stack, [*_SEPARATE, "sh", "-c", _BRIDGE + _LIVE])
+        bridge = "set -e; ip link add bridge0 type bridge; ip link set bridge0 up"
+        centre = _begin(stack, [*_SEPARATE, "sh", "-c", bridge + _LIVE])
         running = Datacentre(centre, folder, {})
         try:
             for name, folders in hosts.items():

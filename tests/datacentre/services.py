@@ -2,7 +2,6 @@
 
 import compileall
 import json
-import re
 import shutil
 import sys
 import venv
@@ -181,9 +180,3 @@ def settings(**more: str) -> list[str]:
     found = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": SMALL}
     found |= {name.replace("_", "."): value for name, value in more.items()}
     return [word for name, value in found.items() for word in ("--conf", f"{name}={value}")]
-
-
-def executors_of(datacentre: Datacentre, name: str) -> set[str]:
-    """The hosts that a standalone master has started executors on, by its log."""
-    (log,) = [process.said() for process in datacentre.processes if process.name == name]
-    return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", log))

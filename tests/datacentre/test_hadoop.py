@@ -26,7 +26,7 @@ from tests.datacentre.services import (
     worker,
 )
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.datacentre, pytest.mark.full]
 
 USER = "etl"
 """Not the superuser, who may do all."""

@@ -13,6 +13,8 @@ import pytest
 from tests.datacentre.hosts import Datacentre, HostError, start_hosts
 from tests.datacentre.services import ROOT, base
 
+pytestmark = pytest.mark.datacentre
+
 LISTEN = "import socket; s = socket.create_server(('', 7)); print('up', flush=True)\nwhile True: s.accept()"
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 7), 2)"
 COUNT = "i=0; while true; do i=$((i+1)); echo $i; sleep 0.05; done"

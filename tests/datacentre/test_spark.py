@@ -1,15 +1,17 @@
 """A standalone cluster of Spark on hosts of its own, an S3 on another, and hudictl on one more; they share nothing."""
 
+import re
 import sys
 from pathlib import Path
 
-from tests.datacentre.hosts import start_hosts
+import pytest
+
+from tests.datacentre.hosts import Datacentre, start_hosts
 from tests.datacentre.outcome_support import WORDS, data, restored
 from tests.datacentre.services import (
     PYTHON,
     base,
     edge,
-    executors_of,
     hudictl,
     make_python,
     settings,
@@ -20,6 +22,14 @@ from tests.datacentre.services import (
     upload,
     worker,
 )
+
+pytestmark = pytest.mark.datacentre
+
+
+def executors_of(datacentre: Datacentre, name: str) -> set[str]:
+    """The hosts that a standalone master has started executors on, by its log."""
+    (log,) = [process.said() for process in datacentre.processes if process.name == name]
+    return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", log))
 
 
 def test_a_restore_by_executors_on_other_hosts(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.datacentre.services import (
     zookeeper,
 )
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.datacentre, pytest.mark.full]
 
 SERVERS = ("z1", "z2", "z3")
 LOCK = {
