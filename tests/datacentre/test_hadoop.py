@@ -123,6 +123,7 @@ def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
     process = spawn_hudictl(lake, "edge", *words, env=HERE)
     wait_for_inflight(lake, "failover")
     hadoop.make_active(lake, LAYOUT, "nn2", instead_of="nn1")
+    assert process.outside.poll() is None
     assert process.wait(COMMAND_SECONDS) == 0, process.said()
     assert found(lake, LAYOUT, "failover", tmp_path) == table.after
     hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
@@ -163,6 +164,7 @@ def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
     )
     wait_for_inflight(secure, "kerberos")
     hadoop.make_active(secure, SECURE, "nn2", instead_of="nn1")
+    assert process.outside.poll() is None
     assert process.wait(COMMAND_SECONDS) == 0, process.said()
     assert found(secure, SECURE, "kerberos", tmp_path) == table.after
     said = hudictl(secure, "edge", "check", *options, env=env)
