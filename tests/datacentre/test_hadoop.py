@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,7 +32,7 @@ pytestmark = [pytest.mark.datacentre, pytest.mark.full]
 USER = "etl"
 """Not the superuser, who may do all."""
 LAYOUT = Layout(names=("nn1", "nn2"), datas=("w1", "w2"), journals=("nn1", "nn2", "w1"), resources="rm")
-SECURE = Layout(**{**vars(LAYOUT), "kdc": "kdc"})
+SECURE = replace(LAYOUT, kdc="kdc")
 ENVIRONMENT = hadoop.environment()
 HERE = {**ENVIRONMENT, "HADOOP_USER_NAME": USER, "PYSPARK_PYTHON": "./environment/bin/python"}
 YARN = ("--master", "yarn", *settings(spark_executor_instances="2", spark_yarn_stagingDir="hdfs:///lake/staging"))
