@@ -113,7 +113,8 @@ def test_yarn(lake: Datacentre, tmp_path: Path) -> None:
 def wait_for_inflight(datacentre: Datacentre, name: str) -> None:
     """Until a restore of a table has begun to change it, by the first name node's audit log."""
     (node,) = [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")]
-    datacentre.wait_for_words(node, rf"/lake/{name}/\.hoodie/timeline/\S+\.restore\.inflight", COMMAND_SECONDS)
+    words = rf"cmd=rename.*dst=/lake/{name}/\.hoodie/timeline/\S+\.restore\.inflight"
+    datacentre.wait_for_words(node, words, COMMAND_SECONDS)
 
 
 def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
