@@ -13,7 +13,6 @@ from tests.datacentre.services import COMMAND_SECONDS, JAVA
 from tests.hdfs.build import libraries
 from tests.hdfs.cluster import site
 
-RELEASE = "3.3.6"
 PARTS = (
     *("hdfs", "common", "hdfs-client", "yarn-client", "yarn-server-resourcemanager", "yarn-server-nodemanager"),
     "yarn-server-timelineservice",  # the resource manager needs its classes, whether it is used or not
@@ -27,6 +26,7 @@ REALM = "LAKE.TEST"
 KEYTAB = "/etc/services.keytab"
 FLAGS = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 HDFS = "org.apache.hadoop.hdfs"
+NAME_NODE = f"{HDFS}.server.namenode.NameNode"
 YARN = "org.apache.hadoop.yarn.server"
 LOG = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -102,7 +102,7 @@ class Layout:
 
 def jars() -> dict[Path, str]:
     """The folder of Hadoop's hosts."""
-    return {libraries(*(f"org.apache.hadoop:hadoop-{part}:{RELEASE}" for part in PARTS)): JARS}
+    return {libraries(*(f"org.apache.hadoop:hadoop-{part}:3.3.6" for part in PARTS)): JARS}
 
 
 def configure(datacentre: Datacentre, layout: Layout) -> None:
@@ -146,20 +146,29 @@ def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
     """Starts an empty HDFS that can be written; the first of two name nodes is active."""
     for journal in [daemon(datacentre, host, f"{HDFS}.qjournal.server.JournalNode") for host in layout.journals]:
         datacentre.wait_for_port(journal, 8485, COMMAND_SECONDS)
-    name = f"{HDFS}.server.namenode.NameNode"
-    first, *others = layout.names
     for host in layout.names:
         if layout.kdc:
             # Of the superuser, for all commands of this host.
             log_in(datacentre, host, f"hdfs/{host}", KEYTAB)
-        run(datacentre, host, name, "-format" if host == first else "-bootstrapStandby", "-nonInteractive")
-        running = daemon(datacentre, host, name)
-        for port in (8020, 9870):
-            datacentre.wait_for_port(running, port, COMMAND_SECONDS)
-    if others:
-        make_active(datacentre, layout, first)
+        run(
+            datacentre,
+            host,
+            NAME_NODE,
+            "-format" if host == layout.names[0] else "-bootstrapStandby",
+            "-nonInteractive",
+        )
+        start_name_node(datacentre, host)
+    if len(layout.names) > 1:
+        make_active(datacentre, layout, layout.names[0])
     for node in [daemon(datacentre, host, f"{HDFS}.server.datanode.DataNode") for host in layout.datas]:
         datacentre.wait_for_words(node, "successfully registered with NN", COMMAND_SECONDS, times=len(layout.names))
+
+
+def start_name_node(datacentre: Datacentre, host: str) -> None:
+    """Of two, it is not the active one."""
+    running = daemon(datacentre, host, NAME_NODE)
+    for port in (8020, 9870):
+        datacentre.wait_for_port(running, port, COMMAND_SECONDS)
 
 
 def start_yarn(datacentre: Datacentre, layout: Layout) -> None:

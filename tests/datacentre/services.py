@@ -22,9 +22,9 @@ SPARK = "/opt/spark"
 PYTHON = "/opt/python"
 ZOOKEEPER = "/opt/zookeeper"
 SERVES = r"Peer state changed: \w+ - broadcast"
-"""What a server of ZooKeeper's writes each time when it is one of a majority."""
+"""What a server of ZooKeeper's writes when it is one of a majority again."""
 HUDICTL = "/opt/hudictl"
-KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
+_KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
 JAVA = str(Path(shutil.which("java") or "/usr/bin/java").resolve().parents[1])
 COMMAND_SECONDS = 600
 """Of a busy machine."""
@@ -140,14 +140,14 @@ def start_s3(datacentre: Datacentre, host: str) -> str:
 def upload(datacentre: Datacentre, host: str, endpoint: str, table: Path, prefix: str) -> str:
     """Copies a table of this machine into the S3, from one of its hosts; its URI."""
     shutil.copytree(table, datacentre.hosts[host].path("/tmp/upload"))
-    datacentre.check(host, [sys.executable, "-c", _UPLOAD, endpoint, BUCKET, "/tmp/upload", prefix], KEYS)
+    datacentre.check(host, [sys.executable, "-c", _UPLOAD, endpoint, BUCKET, "/tmp/upload", prefix], _KEYS)
     shutil.rmtree(datacentre.hosts[host].path("/tmp/upload"))
     return f"s3a://{BUCKET}/{prefix}"
 
 
 def stored(datacentre: Datacentre, host: str, endpoint: str, prefix: str) -> dict[str, str]:
     """The MD5 digest of each object below a prefix, by its name there."""
-    found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], KEYS)
+    found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], _KEYS)
     return dict(json.loads(found))
 
 

@@ -1,6 +1,7 @@
 """HDFS with two name nodes, and YARN, whose hosts share nothing with the operator's; without and with Kerberos."""
 
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from tests.datacentre import hadoop
 from tests.datacentre.hadoop import Layout
-from tests.datacentre.hosts import Datacentre, start_hosts
+from tests.datacentre.hosts import Datacentre, Process, start_hosts
 from tests.datacentre.outcome_support import WORDS, Outcome, data, digests, restored
 from tests.datacentre.services import (
     COMMAND_SECONDS,
@@ -110,11 +111,15 @@ def test_yarn(lake: Datacentre, tmp_path: Path) -> None:
     assert [line.rpartition("/")[2] for line in left] == [USER, ".sparkStaging"]
 
 
+def name_node(datacentre: Datacentre) -> Process:
+    """The process of the first name node."""
+    return [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")][-1]
+
+
 def wait_for_inflight(datacentre: Datacentre, name: str) -> None:
     """Until a restore of a table has begun to change it, by the first name node's audit log."""
-    (node,) = [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")]
     words = rf"cmd=rename.*dst=/lake/{name}/\.hoodie/timeline/\S+\.restore\.inflight"
-    datacentre.wait_for_words(node, words, COMMAND_SECONDS)
+    datacentre.wait_for_words(name_node(datacentre), words, COMMAND_SECONDS)
 
 
 def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
@@ -143,9 +148,12 @@ def test_the_active_name_node_is_cut_off(lake: Datacentre, tmp_path: Path) -> No
     assert process.wait(COMMAND_SECONDS) in (0, 15), process.said()
     said = hudictl(lake, "edge", *words, env=HERE)
     assert said.code == 0, said.err
+    # Back on the network it would still answer as the active one, with what was there before.
+    name_node(lake).signal(signal.SIGKILL)
     lake.heal("nn1")
-    hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
+    hadoop.start_name_node(lake, "nn1")
     assert found(lake, LAYOUT, "cut", tmp_path) == table.after
+    hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
 
 
 def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
