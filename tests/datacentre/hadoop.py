@@ -63,7 +63,7 @@ _SECURE = {
     },
     "hdfs-site": {
         "dfs.block.access.token.enable": "true",
-        # Else a data node needs ports below 1024 and a starter in C, or certificates.
+        # Else data nodes need a starter in C.
         "ignore.secure.ports.for.testing": "true",
         **{f"dfs.web.authentication.kerberos.{name}": value for name, value in _WEB.items()},
         **{f"dfs.{kind}.kerberos.principal": f"hdfs/_HOST@{REALM}" for kind in _KINDS},
@@ -150,13 +150,8 @@ def start_hdfs(datacentre: Datacentre, layout: Layout) -> None:
         if layout.kdc:
             # Of the superuser, for all commands of this host.
             log_in(datacentre, host, f"hdfs/{host}", KEYTAB)
-        run(
-            datacentre,
-            host,
-            NAME_NODE,
-            "-format" if host == layout.names[0] else "-bootstrapStandby",
-            "-nonInteractive",
-        )
+        how = "-format" if host == layout.names[0] else "-bootstrapStandby"
+        run(datacentre, host, NAME_NODE, how, "-nonInteractive")
         start_name_node(datacentre, host)
     if len(layout.names) > 1:
         make_active(datacentre, layout, layout.names[0])

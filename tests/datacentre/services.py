@@ -86,8 +86,7 @@ def make_python(folder: Path, *packages: str) -> Path:
     (site,) = folder.glob("lib/python*/site-packages")
     wanted, done = list(packages), set[str]()
     while wanted:
-        name = wanted.pop()
-        if name in done:
+        if (name := wanted.pop()) in done:
             continue
         done.add(name)
         needs = map(Requirement, metadata.requires(name) or ())
@@ -118,13 +117,11 @@ def start_spark(datacentre: Datacentre, master: str, workers: Sequence[str]) -> 
 def start_zookeeper(datacentre: Datacentre, hosts: Sequence[str]) -> None:
     """Servers that keep the same, as long as most of them see each other; clients connect to port 2181 of any."""
     servers = "".join(f"server.{number}={host}:2888:3888\n" for number, host in enumerate(hosts, 1))
-    settings = (
-        f"tickTime=500\ninitLimit=20\nsyncLimit=5\nclientPort=2181\ndataDir=/srv\nadmin.enableServer=false\n{servers}"
-    )
+    settings = "tickTime=500\ninitLimit=20\nsyncLimit=5\nclientPort=2181\ndataDir=/srv\nadmin.enableServer=false\n"
     command = [f"{JAVA}/bin/java", "-Xmx128m", *SMALL.split(), "-cp", f"{ZOOKEEPER}/*"]
     for number, host in enumerate(hosts, 1):
         datacentre.hosts[host].path("/srv/myid").write_text(str(number))
-        datacentre.hosts[host].path("/etc/zoo.cfg").write_text(settings)
+        datacentre.hosts[host].path("/etc/zoo.cfg").write_text(settings + servers)
     main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
     for process in [datacentre.spawn(host, "zookeeper", [*command, main, "/etc/zoo.cfg"]) for host in hosts]:
         datacentre.wait_for_words(process, SERVES, COMMAND_SECONDS)
