@@ -2,8 +2,7 @@
 
 The whole lives in one PID namespace, whose first process ends when this one does, however it ends: the kernel then
 kills all others, and the namespaces, with their networks and mounts, go with their last process. So nothing has a name
-outside, nothing has to be looked for afterwards, and two data centres do not see each other. All that hosts write is in
-memory.
+outside, and nothing has to be looked for afterwards. All that hosts write is in memory.
 """
 
 import os
@@ -20,7 +19,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-NETWORK = "10.54.0."
 WAIT_SECONDS = 60
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -245,7 +243,7 @@ def start_hosts(folder: Path, hosts: Mapping[str, Mapping[Path, str]]) -> Iterat
         hosts: of each name, the folders: where each is here, and there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    addresses = {name: f"{NETWORK}{number}" for number, name in enumerate(hosts, 11)}
+    addresses = {name: f"10.54.0.{number}" for number, name in enumerate(hosts, 11)}
     known = "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
     with ExitStack() as stack:
         bridge = "set -e; ip link add bridge0 type bridge; ip link set bridge0 up"
@@ -280,7 +278,10 @@ def _begin(stack: ExitStack, command: Sequence[str]) -> int:
     """Starts the first process of a namespace; returns its number here. It ends with its input, and so with us."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     outside: Any = subprocess.Popen(command, start_new_session=True, **pipes)
-    stack.push(outside)
+    # Not as a context: after a Ctrl-C it would not wait for the end.
+    stack.callback(outside.wait)
+    for pipe in (outside.stdin, outside.stdout, outside.stderr):
+        stack.callback(pipe.close)
     if outside.stdout.readline() != b"ready\n":
         raise HostError(f"{' '.join(command)[:200]}: {outside.stderr.read().decode(errors='replace')}")
     pid = outside.pid
