@@ -4,10 +4,10 @@ import io
 import json
 import re
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import fastavro
@@ -15,7 +15,7 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
-from hudictl.formats.guarded_parquet import BYTES, TEXT, filtered, read_rows
+from hudictl.formats.guarded_parquet import BYTES, TEXT, Bounds, filtered, read_rows
 from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, Block, encode_block, read_blocks, read_head, read_torn
@@ -338,11 +338,40 @@ def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
     Raises:
         Unreadable.
     """
+    return list(lsm_instants(read_at, size, name))
+
+
+def lsm_instants(read_at: ReadAt, size: int, name: str, after: str = "") -> Iterator[ArchivedInstant]:
+    """The same as they come: a file can have very many.
+
+    Args:
+        after: a row group is not read if all its instants were requested and completed up to this time.
+
+    Raises:
+        Unreadable.
+    """
     with _unreadable(name, "read as Parquet"):
-        rows = list(read_rows(read_at, size, _LSM_INDEX))
-    if any(time is None or action is None for time, _, action in rows):
-        raise Unreadable(f"{name} holds an instant without time or action", file=name)
-    return [ArchivedInstant(time, action, State.COMPLETED, name, completion) for time, completion, action in rows]
+        for time, completion, action in read_rows(
+            read_at, size, _LSM_INDEX, choose=partial(_groups_after, name, after)
+        ):
+            if time is None or action is None:
+                raise Unreadable(f"{name} holds an instant without time or action", file=name)
+            yield ArchivedInstant(time, action, State.COMPLETED, name, completion)
+
+
+def _groups_after(name: str, after: str, groups: Sequence[Bounds]) -> Collection[int]:
+    """The row groups that may have an instant after a time. The footer is believed only where the file's name says the
+    same: an upgrade names a file otherwise (see ``archived_after``), and then all are read."""
+    told = [group["instantTime"] for group in groups if "instantTime" in group]
+    ends = (min(first for first, _ in told), max(last for _, last in told)) if told else None
+    if not after or len(told) < len(groups) or ends != lsm_range(name):
+        return range(len(groups))
+    return [
+        number
+        for number, group in enumerate(groups)
+        if not group.get("completionTime", ("", ""))[0]
+        or max(group["instantTime"][1], group["completionTime"][1]) > after
+    ]
 
 
 def decode_lsm_bodies(

@@ -4,7 +4,7 @@ pyarrow takes as much memory as a page says that it needs, and a dictionary make
 """
 
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hudictl.formats.limits import DECOMPRESSED_BYTES
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pyarrow import parquet
 
 TEXT, BYTES = "string", "binary"
+Bounds = Mapping[str, tuple[str, str]]
+"""The smallest and the largest text in a column of a row group, by its name: only of columns of which the footer tells
+them, and in which no value is missing."""
 
 _MOST_PARTS = 1000
 """Of a footer: row groups, columns, levels of columns in columns."""
@@ -33,10 +36,15 @@ _END_BYTES = 64 * 1024
 _ROWS = 3
 _PATH, _CHUNK_BYTES, _DATA, _DICTIONARY = 3, 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
+_STATISTICS, _NULLS, _LARGEST, _SMALLEST = 12, 3, 5, 6
 
 
 def read_rows(
-    read_at: ReadAt, size: int, columns: Mapping[str, str], wanted: Collection[str] | None = None
+    read_at: ReadAt,
+    size: int,
+    columns: Mapping[str, str],
+    wanted: Collection[str] | None = None,
+    choose: Callable[[Sequence[Bounds]], Collection[int]] | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a file, a few megabytes of it at a time. Raises whatever damaged bytes lead to; what the storage
     raises.
@@ -44,6 +52,7 @@ def read_rows(
     Args:
         columns: those to read, with their types.
         wanted: only the rows with one of these values in the first column.
+        choose: the numbers of the row groups to read, by what the footer tells of each.
     """
     from pyarrow import parquet
 
@@ -67,7 +76,9 @@ def read_rows(
     groups: list[Struct] = footer.get(GROUPS, [])
     _judge_footer(file, groups, size, columns)
     key = next(iter(columns))
-    for number, group in enumerate(groups):
+    chosen = range(len(groups)) if choose is None else choose([_bounds(group) for group in groups])
+    for number in sorted(chosen):
+        group = groups[number]
         chunks.clear()
         if wanted is not None:
             batches = _batches(file, number, group, {key: columns[key]}, chunks, read_at, size)
@@ -115,6 +126,17 @@ def _judge_footer(file: "parquet.ParquetFile", groups: list[Struct], size: int, 
     found = {field.name: str(field.type) for field in file.schema_arrow}
     if missing := [name for name, kind in columns.items() if found.get(name) != kind]:
         raise ValueError(f"there is no column {missing[0]} of the type {columns[missing[0]]}")
+
+
+def _bounds(group: Struct) -> Bounds:
+    found: dict[str, tuple[str, str]] = {}
+    for column in group[COLUMNS]:
+        told = column[METADATA]
+        statistics = told.get(_STATISTICS, {})
+        if statistics.get(_NULLS) == 0 and _SMALLEST in statistics and _LARGEST in statistics:
+            ends = (statistics[end].decode(errors="replace") for end in (_SMALLEST, _LARGEST))
+            found[told[_PATH][0].decode()] = (next(ends), next(ends))
+    return found
 
 
 def _batches(

@@ -4,7 +4,7 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pytest
@@ -240,6 +240,40 @@ def test_of_a_large_archive_only_the_columns_are_read_that_matter() -> None:
     found = list(fmt.decode_lsm_bodies(read_at, len(body), "it", wanted, plans=False))
     assert found == [((text, "commit"), bodies[int(text)], b"") for text in texts[3:5]]
     assert read < len(body) * 0.6
+
+
+def in_groups(completions: Sequence[str | None], statistics: bool = True) -> bytes:
+    """A file of the instants 0 to 9, in row groups of two."""
+    times = [f"{number:017d}" for number in range(10)]
+    columns = {"instantTime": times, "completionTime": completions, "action": ["commit"] * 10}
+    out = io.BytesIO()
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    parquet.write_table(table, out, row_group_size=2, write_statistics=statistics)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["", "0_9_2.parquet"])
+def test_row_groups_that_ended_before_a_time_are_not_read(name: str) -> None:
+    """Only if the file's name vouches for what its footer tells, and only if all their instants were completed, too."""
+    times = [f"{number:017d}" for number in range(10)]
+    name = name or f"{times[0]}_{times[-1]}_2.parquet"
+    vouched = name[1] == "0"
+
+    def read(body: bytes, after: str) -> list[int]:
+        return [int(entry.time) for entry in fmt.lsm_instants(reader(body), len(body), name, after)]
+
+    everything = [*range(10)]
+    body = in_groups(times)
+    assert read(body, "") == everything
+    assert read(body, times[5]) == ([6, 7, 8, 9] if vouched else everything)
+    assert read(body, times[4]) == ([4, 5, 6, 7, 8, 9] if vouched else everything)
+    assert read(body, times[9]) == ([] if vouched else everything)
+    late = in_groups([times[0], times[8], *times[2:]])
+    assert read(late, times[7]) == ([0, 1, 8, 9] if vouched else everything)
+    for unknown in (None, ""):
+        body = in_groups([*times[:3], unknown, *times[4:]])
+        assert read(body, times[7]) == ([2, 3, 8, 9] if vouched else everything)
+    assert read(in_groups(times, statistics=False), times[7]) == everything
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("gone"), StorageFailed("no route")])

@@ -24,7 +24,7 @@ from hudictl.formats.instants import State
 from hudictl.formats.rollback import Undone
 from hudictl.state.facts import Facts
 from hudictl.state.files.named import read_named
-from hudictl.state.orphans.ownership import Evidence, Index, TakenBack, has_strangers, index_of, judge, strangers
+from hudictl.state.orphans.ownership import Evidence, Index, TakenBack, index_of, judge, strange_times, strangers
 from hudictl.state.pending import find_restores
 from hudictl.table.archive_lost import lost_until
 from hudictl.table.files.choose import listed_ones
@@ -33,7 +33,7 @@ from hudictl.table.files.sweep import hidden_by
 from hudictl.table.metadata.listing import listing_table, read_listing
 from hudictl.table.table import Table, data_table_of
 from hudictl.table.timeline.active import Timeline, load_timeline, pending_rollbacks, read_instant
-from hudictl.table.timeline.archive import archived_after, at_one_time, read_bodies
+from hudictl.table.timeline.archive import archived_after, archived_among, at_one_time, read_bodies
 from hudictl.table.writers.markers import look_at_markers, marker_folders
 
 
@@ -103,16 +103,19 @@ def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> l
     table = facts.table
     timeline = load_timeline(table, facts.timeline)
     active = _on_timeline(table, timeline)
-    if not facts.sweep.over("look for orphans", partial(has_strangers, active, "")):
+    strange: frozenset[str] = frozenset().union(*facts.sweep.over("look for orphans", partial(strange_times, active)))
+    if not strange:
         return []
 
-    archived = archived_after(table, "")
+    # An archive has very many instants: only those of listed files are kept.
+    archived = archived_among(table, strange)
     owned = active | {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
     files = [*chain.from_iterable(facts.sweep.over("look for orphans", partial(strangers, owned)))]
     if not files:
         return []
 
-    records = replace(_records(facts, timeline, owned, archived, files), asked=frozenset(asked))
+    later = archived_after(table, min(file.data.instant for file in files))
+    records = replace(_records(facts, timeline, owned, later, files), asked=frozenset(asked))
     holding = _holding(table, engine, [file for file in files if not file.data.is_base])
     listings: dict[str, list[StoredFile]] = defaultdict(list)
     for file in facts.sweep.of_groups(file.group for file in files):
@@ -173,13 +176,13 @@ def _records(
     facts: Facts,
     timeline: Timeline,
     owned: frozenset[str],
-    archived: Iterable[ArchivedInstant],
+    later: Collection[ArchivedInstant],
     files: Collection[StoredFile],
 ) -> Evidence:
+    """Arguments: ``later`` are the archived instants after the oldest of the files."""
     table = facts.table
     times, paths = {file.data.instant for file in files}, {file.path for file in files}
     named = read_named(table, timeline, facts.written, files)
-    later = [entry for entry in archived if entry.time > min(times, default="~")]
     taken_back, cleaned = _told(table, timeline, later, paths)
     marked = _marked(table, times - taken_back.keys())
     return Evidence(

@@ -94,9 +94,18 @@ def strangers(owned: Collection[str], place: Partition[object]) -> list[StoredFi
 
 def has_strangers(owned: Collection[str], after: str, place: Partition[object]) -> bool | None:
     """Whether there are any with an instant after some time; None if not."""
+    return any(time > after for time in _strange(owned, place)) or None
+
+
+def strange_times(owned: Collection[str], place: Partition[object]) -> frozenset[str] | None:
+    """Their instants; None if there are none."""
+    return frozenset(_strange(owned, place)) or None
+
+
+def _strange(owned: Collection[str], place: Partition[object]) -> Iterator[str]:
     times = (part.times.difference(owned) for part in base_files(place.listing))
     logs = (log.data.instant for log in logs_of(place.path, place.listing) if log.data.instant not in owned)
-    return any(time > after for time in chain(*times, logs)) or None
+    return chain(*times, logs)
 
 
 def _strangers(owned: Collection[str], place: Partition[object]) -> Iterator[StoredFile]:

@@ -48,8 +48,12 @@ def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
     """The archived instants with a requested time after the given one. Raises Unreadable: a damaged file."""
     # Whatever the files are named: an upgrade to version 8 names one after the first and the last instant of the logs,
     # which are not in the order of time (seen with 1.0.2).
-    found = at_one_time(lambda: list(_read(table)))
-    return [entry for entry in found if entry.time > time]
+    return at_one_time(lambda: [entry for entry in _read(table, after=time) if entry.time > time])
+
+
+def archived_among(table: Table, times: Collection[str]) -> list[ArchivedInstant]:
+    """The archived instants with some requested times. Raises Unreadable: a damaged file."""
+    return at_one_time(lambda: [entry for entry in _read(table) if entry.time in times])
 
 
 def archived_writes_after(table: Table, time: str) -> list[str]:
@@ -144,25 +148,29 @@ def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]
     def matters(first: str, last: str) -> bool:
         return any(first <= time <= last for time in times)
 
-    return {
-        entry.time: entry.completion_time
-        for entry in at_one_time(lambda: list(_read(table, matters)))
-        if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
-    }
+    def read() -> dict[str, str]:
+        return {
+            entry.time: entry.completion_time
+            for entry in _read(table, matters)
+            if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
+        }
+
+    return at_one_time(read)
 
 
 def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str]]]:
     """The file names that archived cleans have deleted, by partition path; only cleans that completed after a time.
 
-    The archive's file names show the requested times, not the completion times. So every file is read; in layout 2 only
-    the columns that identify the instants, and the bodies of these cleans.
+    The archive's file names show the requested times, not the completion times. So every file is opened; in layout 2
+    only the columns that identify the instants are read, where a row group may have such ones, and the bodies of these
+    cleans.
 
     Raises:
         Unreadable: a damaged file, or the metadata of such a clean.
     """
 
     def read() -> list[Mapping[str, frozenset[str]]]:
-        cleans = [entry for entry in _read(table) if entry.action == CLEAN]
+        cleans = [entry for entry in _read(table, after=after) if entry.action == CLEAN]
         late = {
             entry.time
             for entry in cleans
@@ -206,18 +214,21 @@ def read_bodies(
         yield from ((of[key], body, plan) for key, body, plan in found)
 
 
-def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
-    """The archive's instants, from files whose range of requested times matters (log files have no range)."""
+def _read(
+    table: Table, matters: Callable[[str, str], bool] = lambda first, last: True, after: str = ""
+) -> Iterator[ArchivedInstant]:
+    """The archive's instants, from files whose range of requested times matters (log files have no range); of layout 2
+    perhaps without such as were requested and completed up to a time."""
     if not table.rules.archive_is_lsm:
         yield from read_logs(table).archived
         return
     for name in archive_files(table):
         if matters(*(fmt.lsm_range(name) or ("", "~"))):
-            yield from _decode_lsm(table, name)
+            yield from _decode_lsm(table, name, after)
 
 
-def _decode_lsm(table: Table, name: str) -> list[ArchivedInstant]:
-    return fmt.decode_lsm(_reader(table, name), _size(table, name), name)
+def _decode_lsm(table: Table, name: str, after: str = "") -> Iterator[ArchivedInstant]:
+    return fmt.lsm_instants(_reader(table, name), _size(table, name), name, after)
 
 
 def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[ArchivedInstant]:

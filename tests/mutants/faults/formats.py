@@ -152,6 +152,27 @@ FAULTS = (
     ),
     Fault(
         "formats/archived_timeline.py",
+        "len(told) < len(groups) or ends != lsm_range(name)",
+        "len(told) < len(groups)",
+        "a footer is believed that the file's name contradicts",
+        ("formats/test_archived_timeline.py::test_row_groups_that_ended_before_a_time_are_not_read",),
+    ),
+    Fault(
+        "formats/archived_timeline.py",
+        'or max(group["instantTime"][1], group["completionTime"][1]) > after',
+        'or group["instantTime"][1] > after',
+        "a clean that completed late is not seen in the archive",
+        ("formats/test_archived_timeline.py::test_row_groups_that_ended_before_a_time_are_not_read",),
+    ),
+    Fault(
+        "formats/guarded_parquet.py",
+        "if statistics.get(_NULLS) == 0 and",
+        "if",
+        "an instant without a completion time is taken for an old one",
+        ("formats/test_archived_timeline.py::test_row_groups_that_ended_before_a_time_are_not_read",),
+    ),
+    Fault(
+        "formats/archived_timeline.py",
         "        if not 0 <= length <= len(content) - position:\n",
         "        if length > len(content) - position:\n",
         "a record of -4 bytes is read for ever",

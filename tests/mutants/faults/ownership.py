@@ -312,8 +312,8 @@ FAULTS = (
     ),
     Fault(
         STATE,
-        'if entry.time > min(times, default="~")]',
-        'if entry.time > max(times, default="~")]',
+        "archived_after(table, min(file.data.instant for file in files))",
+        "archived_after(table, max(file.data.instant for file in files))",
         "an archived rollback proves nothing where a younger orphan is there",
         ("state/orphans/test_find_proved.py::test_an_archived_rollback_proves_it_also_beside_a_younger_orphan",),
     ),
