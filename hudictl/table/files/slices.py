@@ -4,6 +4,7 @@ Nothing here reads storage, so that it also runs where a partition is listed.
 """
 
 from array import array
+from bisect import bisect, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -240,15 +241,17 @@ def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], s
 
 def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
     """From table version 8 on a log belongs to the newest slice that existed when its writer completed."""
+    # A file group of which many savepoints keep slices has very many of both.
+    ordered = sorted(keys)
 
     def key(data: DataFile) -> str | None:
         if data.instant not in committed:
             return None
-        completed = committed.completion.get(data.instant, data.instant)
-        older = [key for key in keys if key <= completed]
+        older = bisect(ordered, committed.completion.get(data.instant, data.instant))
         if older:
-            return max(older)
+            return ordered[older - 1]
         keys.add(data.instant)
+        insort(ordered, data.instant)
         return data.instant
 
     return key

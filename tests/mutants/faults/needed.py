@@ -39,8 +39,8 @@ FAULTS = (
     ),
     Fault(
         "table/files/slices.py",
-        "older = [key for key in keys if key <= completed]",
-        "older = [key for key in keys if key < completed]",
+        "from bisect import bisect, insort",
+        "from bisect import bisect_left as bisect, insort",
         "a log that completed with its slice goes to the one before",
         ("table/files/test_view.py::test_slices_from_version_8_on",),
     ),
