@@ -157,7 +157,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     try:
         writable_table(table, NOTHING_SAID)
         known_timeline(table, timeline)
-        signs = read_signs(table)
+        signs = read_signs(table, loaded=timeline)
         _check_openable(table, timeline)
         operations = (*_operations(table, signs),)
         pending = (*operations, *_services(table, signs), *_writes(table, signs))

@@ -88,7 +88,9 @@ class Facts:
         return self.signs.timeline
 
 
-def read_signs(table: Table, clock: StorageClock | None = None, before: Signs | None = None) -> Signs:
+def read_signs(
+    table: Table, clock: StorageClock | None = None, before: Signs | None = None, *, loaded: Timeline | None = None
+) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
 
     The timeline is read before the heartbeats: a writer deletes its heartbeat only after it has completed.
@@ -96,8 +98,9 @@ def read_signs(table: Table, clock: StorageClock | None = None, before: Signs | 
     Args:
         clock: the storage's clock, if it was measured.
         before: signs that were read before: the plan of a rollback is not read again while its file is as it was.
+        loaded: the timeline, where a report has just loaded it: it is not listed again.
     """
-    timeline = load_timeline(table)
+    timeline = load_timeline(table) if loaded is None else loaded
     now_ms = storage_now_ms(clock)
     return Signs(
         timeline,
