@@ -123,14 +123,19 @@ def measure(chosen: dict[str, list[str]], runs: int) -> dict[str, list[float]]:
 
 
 def generate(case: Case, scratch: Path) -> Path:
-    """Makes the table of a case; returns its base path."""
+    """Makes the table of a case; returns its base path. Of active commits the last one has its data files: those of the
+    others are cleaned."""
     with tarfile.open(TABLES / case.version / "cow_cleaned.tar.gz") as archive:
         archive.extractall(scratch, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
     base = scratch / "cow_cleaned" / "table"
-    times = [format_time(BEGIN + dt.timedelta(minutes=number)) for number in range(case.instants)]
+    step = min(dt.timedelta(minutes=1), dt.timedelta(days=7) / case.instants)  # none is in the future
+    times = [format_time(BEGIN + number * step) for number in range(case.instants)]
     timeline, archive_folder = folders(base, case.version)
     if not case.archived:
         activate(timeline, times)
+        newest = max(path.name[-25:-8] for path in base.glob("*/*.parquet"))
+        for path in base.glob(f"*/*_{newest}.parquet"):
+            path.with_name(path.name.replace(newest, times[-1])).write_bytes(path.read_bytes())
     elif case.version == "v6":
         archive_logs(archive_folder, times)
     else:
