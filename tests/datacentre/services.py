@@ -34,9 +34,11 @@ SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _EAGER = """
 import sys
 from hudictl.table.files import saved, sweep, written
+from hudictl.storage.s3 import S3Storage
 from hudictl.table.metadata import listing
 sweep._ENOUGH_FILES = written._ENOUGH_BYTES = saved._ENOUGH_BYTES = 0
 listing._ENOUGH_BYTES = -1
+S3Storage.delete_batch = 2
 from hudictl.__main__ import main
 sys.exit(main())
 """
