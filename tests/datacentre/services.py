@@ -24,7 +24,7 @@ ZOOKEEPER = "/opt/zookeeper"
 SERVES = r"Peer state changed: \w+ - broadcast"
 """What a server of ZooKeeper's writes when it is one of a majority again."""
 HUDICTL = "/opt/hudictl"
-_KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
+KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
 JAVA = str(Path(shutil.which("java") or "/usr/bin/java").resolve().parents[1])
 COMMAND_SECONDS = 600
 """Of a busy machine."""
@@ -139,14 +139,14 @@ def start_s3(datacentre: Datacentre, host: str) -> str:
 def upload(datacentre: Datacentre, host: str, endpoint: str, table: Path, prefix: str) -> str:
     """Copies a table of this machine into the S3, from one of its hosts; its URI."""
     shutil.copytree(table, datacentre.hosts[host].path("/tmp/upload"))
-    datacentre.check(host, [sys.executable, "-c", _UPLOAD, endpoint, BUCKET, "/tmp/upload", prefix], _KEYS)
+    datacentre.check(host, [sys.executable, "-c", _UPLOAD, endpoint, BUCKET, "/tmp/upload", prefix], KEYS)
     shutil.rmtree(datacentre.hosts[host].path("/tmp/upload"))
     return f"s3a://{BUCKET}/{prefix}"
 
 
 def stored(datacentre: Datacentre, host: str, endpoint: str, prefix: str) -> dict[str, str]:
     """The MD5 digest of each object below a prefix, by its name there."""
-    found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], _KEYS)
+    found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], KEYS)
     return dict(json.loads(found))
 
 
