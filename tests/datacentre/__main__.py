@@ -32,7 +32,8 @@ def main() -> int:
             if time.monotonic() > until:
                 break
             runs.append(walk(lake, seed, Path(scratch) / str(seed), given.kind))
-            print(json.dumps(asdict(runs[-1])), flush=True)
+            said = [text[-400:] for text in runs[-1].said]
+            print(json.dumps(asdict(runs[-1]) | {"said": said}), flush=True)
     table = Counter((run.fault, str(run.codes[:1] and run.codes[0]), bool(run.problems)) for run in runs)
     for (fault, code, wrong), count in sorted(table.items()):
         print(f"| {fault} | {count} | {code} | {'WRONG' if wrong else 'right'} |")

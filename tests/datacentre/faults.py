@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hudictl.ops.restore.plan import RestoreOptions
 from tests import support
@@ -180,14 +181,14 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     except HostError:
         run.problems.append("the command does not end")
         lake.running.run("edge", ["pkill", "-9", "-f", "hudictl"])
-    run.said.append(process.said().strip()[-400:])
+    run.said.append(process.said().strip())
     while run.codes[-1:] != [0] and len(run.codes) < _TRIES:
         if operation in ("restore", "rollback") and dice.random() < 0.3:
             run.said.append(lake.hudictl(prefix, "resume", "--yes").err.strip()[-400:])
         said = lake.hudictl(prefix, *command, "--yes")
         assert said.code != 2, said.err
         run.codes.append(said.code)
-        run.said.append((said.err or said.out).strip()[-400:])
+        run.said.append((said.err or said.out).strip())
         if said.code:
             # The claim of a process on another host that was killed is dead only after a while.
             time.sleep(10)
@@ -207,7 +208,7 @@ def _problems(lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[
         problems.append(f"check ends with {said.code}: {(said.err or said.out)[-400:]}")
     if "keep" in run.operation:
         said = lake.hudictl(
-            prefix, "undo", json.loads(run.said[-1])["result"]["undo"], "--idle", "0s", "--yes", spark=False
+            prefix, "undo", _document(run.said[-1])["result"]["undo"], "--idle", "0s", "--yes", spark=False
         )
         problems += [f"undo ends with {said.code}: {said.err}"] if said.code else []
         done = before
@@ -219,6 +220,12 @@ def _problems(lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[
     written = hashlib.md5(_LATER.encode()).hexdigest()
     problems += [f"{name} of a later writer is touched" for name in later if now.get(name) != written]
     return problems + _wrong({**now, **{name: done[name] for name in later if name in done}}, done, {}, run.version)
+
+
+def _document(said: str) -> Any:
+    """The JSON among what a process has written."""
+    (line,) = [line for line in said.splitlines() if line.startswith('{"schema_version"')]
+    return json.loads(line)
 
 
 def _wrong(now: Mapping[str, str], done: Mapping[str, str], before: Mapping[str, str], version: str) -> list[str]:
