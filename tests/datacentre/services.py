@@ -27,7 +27,6 @@ HUDICTL = "/opt/hudictl"
 KEYS = {"AWS_ACCESS_KEY_ID": "the-key", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
 JAVA = str(Path(shutil.which("java") or "/usr/bin/java").resolve().parents[1])
 COMMAND_SECONDS = 600
-"""Of a busy machine."""
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 # Small as the tables are: the executors list, decode, decide and list again, not the driver.
