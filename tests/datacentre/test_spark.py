@@ -32,7 +32,8 @@ def executors_of(datacentre: Datacentre, name: str) -> set[str]:
     return set(re.findall(r"Launching executor \S+ on worker worker-\d+-([\w.]+)-\d+", log))
 
 
-def test_a_restore_by_executors_on_other_hosts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_executors", ["restore", pytest.param("all", marks=pytest.mark.full)])
+def test_a_restore_by_executors_on_other_hosts(tmp_path: Path, by_executors: str) -> None:
     """Savepoint, plan, restore and check: what is kept and deleted is what this machine decides alone."""
     table = restored("v9", tmp_path)
     executors = worker(make_python(tmp_path / "python", "s3fs"))
@@ -45,17 +46,19 @@ def test_a_restore_by_executors_on_other_hosts(tmp_path: Path) -> None:
         master = start_spark(running, "master", ["w1", "w2"])
         options = ("-t", uri, *storage_options(endpoint), "-o", "json")
         spark = (*options, "--master", master, *settings())
+        local = (*options, "--engine", "local")
+        others = spark if by_executors == "all" else local
         env = {"PYSPARK_PYTHON": f"{PYTHON}/bin/python"}
 
-        said = hudictl(running, "edge", "savepoint", "create", *spark, "--yes", env=env)
+        said = hudictl(running, "edge", "savepoint", "create", *others, "--yes", env=env)
         assert said.code == 0, said.err
-        assert executors_of(running, "master") == {"w1", "w2"}
-        said = hudictl(running, "edge", "restore", table.target, *WORDS, *options, "--engine", "local", "--plan")
+        said = hudictl(running, "edge", "restore", table.target, *WORDS, *local, "--plan")
         assert said.code == 0, said.err
         assert said.json["result"]["files_to_delete"] == len(table.before) - len(table.after)
         assert data(stored(running, "s3", endpoint, "table")) == table.before
         said = hudictl(running, "edge", "restore", table.target, *WORDS, *spark, "--yes", env=env)
         assert said.code == 0, said.err
+        assert executors_of(running, "master") == {"w1", "w2"}
         assert data(stored(running, "s3", endpoint, "table")) == table.after
-        said = hudictl(running, "edge", "check", *spark, env=env)
+        said = hudictl(running, "edge", "check", *others, env=env)
         assert (said.code, said.json["rows"]) == (0, []), said.err
