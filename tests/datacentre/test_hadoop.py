@@ -137,7 +137,10 @@ def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
 
 
 def test_the_active_name_node_is_cut_off(lake: Datacentre, tmp_path: Path) -> None:
-    """It is not told: the other takes over by the journals. Whatever the command says, the same one ends it."""
+    """It is not told: the other takes over by the journals. Whatever the command says, the same one ends it.
+
+    The last test of this data centre: the second name node stays the active one.
+    """
     table = restored("v9", tmp_path)
     options = ("-t", put(lake, LAYOUT, table, "cut"), "--engine", "local", "-o", "json")
     words = ("restore", table.target, *WORDS, "--grace", "10s", "--yes", *options)
@@ -153,7 +156,6 @@ def test_the_active_name_node_is_cut_off(lake: Datacentre, tmp_path: Path) -> No
     lake.heal("nn1")
     hadoop.start_name_node(lake, "nn1")
     assert found(lake, LAYOUT, "cut", tmp_path) == table.after
-    hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
 
 
 def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
