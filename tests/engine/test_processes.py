@@ -139,6 +139,8 @@ def test_they_end_with_their_parent(tmp_path: Path, sign: signal.Signals) -> Non
     """Who interrupts it does not wait for their work."""
     noted = tmp_path / "pid"
     script = (
+        # In the background of a shell it would be ignored.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from hudictl.engine.processes import Processes\n"
         "from tests.engine.test_processes import pid_then_slow\n"
         f"list(Processes().each(pid_then_slow, [{str(noted)!r}]))\n"
