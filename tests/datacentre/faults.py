@@ -1,36 +1,51 @@
 """Random faults on several hosts: one operation, one fault at a random time, what comes of both; the same by a seed.
 
-The operation runs on Spark's executors of two hosts, against an S3 on a third. After the fault all is healed, and the
-command is run again until it ends. Then a later writer uses the names again that the operation has deleted: no task
-that comes late may touch them.
+The operation runs on Spark's executors of two hosts, against an S3 on a third. The fault comes at some time, or soon
+after some phase has begun. Then all is healed, and the command is run again until it ends. The real Hudi reads and
+writes a copy. Then a later writer uses the names again that the operation has deleted: no task that comes late may
+touch them.
 """
 
 import hashlib
 import json
 import random
+import re
 import shutil
 import sys
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.undo.phases import Phase
 from tests import support
 from tests.cli.conftest import Said
 from tests.datacentre import services
-from tests.datacentre.hosts import Datacentre, HostError, start_hosts
+from tests.datacentre.hosts import Datacentre, HostError, Process, start_hosts
 from tests.datacentre.outcome_support import data, digests
 from tests.helpers import Copy, restore, roll_back
+from tests.interop import judge
+from tests.interop.scenarios import batch
 from tests.s3 import BUCKET
 
-OPERATIONS = ("restore", "restore --keep-files", "rollback", "savepoint create", "undo")
+_ONE = {Phase.UNPUBLISH_ONE, Phase.PUBLISH_ROLLBACK}
+_MANY = {Phase.UNPUBLISH, Phase.PUBLISH_RESTORE}
+_RESTORE = ("check again", "request the restore", "begin the restore", *(one.label for one in Phase if one not in _ONE))
+OPERATIONS: Mapping[str, Sequence[str]] = {
+    "restore": _RESTORE,
+    "restore --keep-files": _RESTORE,
+    "rollback": ("check again", "begin the rollback", *(one.label for one in Phase if one not in _MANY)),
+    "savepoint create": ("plan", "check again", "write the savepoint"),
+    "undo": ("check again", "publish instants again", "take the metadata table out of use", "verify"),
+}
+"""The operations, each with the phases that faults may wait for; not each table has each."""
 NAMES = ("cow_savepoints", "mor_savepoints")
-AT_MOST_SECONDS = 14.0
-"""Of a run without a fault."""
+AT_MOST_SECONDS = 25.0
+"""Of a run without a fault, beside others of its kind."""
 _LATE_SECONDS = 8.0
 """How long a task that comes late has for its harm, once the operation has ended and all hosts see each other."""
 _TRIES = 5
@@ -46,16 +61,18 @@ _HASTY = {
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that happens to a host for some seconds, or at once."""
+    """Something that happens to hosts for some seconds, or at once. ``locked``: with the lock of the writers."""
 
     begin: Callable[[Datacentre], object]
     end: Callable[[Datacentre], object] = lambda _: None
     least_s: float = 2
     most_s: float = 25
+    locked: bool = False
 
 
-def _cut(host: str, other: str = "") -> Fault:
-    return Fault(lambda running: running.cut(host, other), lambda running: running.heal(host, other))
+def _cut(host: str, other: str = "", *, locked: bool = False) -> Fault:
+    begin, end = (lambda running: running.cut(host, other)), (lambda running: running.heal(host, other))
+    return Fault(begin, end, locked=locked)
 
 
 def _pause(host: str, most_s: float = 25) -> Fault:
@@ -65,6 +82,15 @@ def _pause(host: str, most_s: float = 25) -> Fault:
 def _kill(host: str, text: str) -> Fault:
     """Kills the processes of a host whose command line has a text."""
     return Fault(lambda running: running.run(host, ["pkill", "-9", "-f", text]), most_s=2)
+
+
+def _bad(manner: str, least_s: float = 2, most_s: float = 25) -> Fault:
+    """The store as store.py says."""
+
+    def begin(running: Datacentre) -> None:
+        running.hosts["s3"].path("/tmp/manner").write_text(manner)
+
+    return Fault(begin, lambda running: running.hosts["s3"].path("/tmp/manner").unlink(), least_s, most_s)
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -83,20 +109,29 @@ FAULTS: Mapping[str, Fault] = {
     "the driver is killed": _kill("edge", "hudictl"),
     "an executor is killed": _kill("w1", "CoarseGrainedExecutorBackend"),
     "a worker's Python is killed": _kill("w2", "pyspark.daemon"),
+    "the store refuses with 503": _bad("refuse", most_s=60),
+    "the store does its work and does not answer": _bad("deaf"),
+    "the store answers after the client gave up": _bad("late 8"),
+    "deletions are slow": _bad("slow 4", 20, 40),
+    "the lock's server is cut off": _cut("zk", locked=True),
+    "the lock's server is cut off the driver": _cut("zk", "edge", locked=True),
 }
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one. ``problems``: what must not be; empty if all is well."""
+    """What came of one. ``met``: the command had not ended. ``problems``: what must not be; empty if all is well."""
 
     seed: int
     version: str
     table: str
     operation: str
     fault: str
+    locked: bool
+    phase: str
     after_s: float
     for_s: float
+    met: list[bool] = field(default_factory=list)
     codes: list[int] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -110,10 +145,13 @@ class Lake:
     running: Datacentre
     endpoint: str
     master: str
+    judges: Mapping[str, judge.Judge]
+    """Of the versions; none, where the real Hudi is not asked."""
 
     def words(self, prefix: str, *, spark: bool = True) -> list[str]:
         master = ["--master", self.master, *services.settings(**_HASTY)] if spark else ["--engine", "local"]
-        return ["-t", f"s3a://{BUCKET}/{prefix}", *services.storage_options(self.endpoint), *master, "-o", "json"]
+        store = services.storage_options(self.endpoint, config_kwargs='{"read_timeout": 5}')
+        return ["-t", f"s3a://{BUCKET}/{prefix}", *store, *master, "-o", "json"]
 
     def hudictl(self, prefix: str, *command: str, spark: bool = True) -> Said:
         words = (*command, *self.words(prefix, spark=spark))
@@ -139,38 +177,53 @@ for name in sys.argv[4:]:
 
 
 @contextmanager
-def start_lake(folder: Path) -> Iterator[Lake]:
-    """Five hosts: the operator's, Spark's master, two of its workers, and a store."""
+def start_lake(folder: Path, *, hudi: bool) -> Iterator[Lake]:
+    """Six hosts: the operator's, Spark's master, two of its workers, a store, and a lock's server."""
     executors = services.worker(services.make_python(folder / "python", "s3fs"))
-    s3 = {**services.base(), Path(sys.prefix): sys.prefix}
-    hosts = {"edge": services.edge(), "master": executors, "w1": executors, "w2": executors, "s3": s3}
-    with start_hosts(folder / "logs", hosts) as running:
+    hosts = {"edge": services.edge(), "master": executors, "w1": executors, "w2": executors}
+    hosts |= {"s3": {**services.base(), Path(sys.prefix): sys.prefix}, "zk": services.zookeeper()}
+    with ExitStack() as stack:
+        versions = support.VERSIONS if hudi else ()
+        judges = {version: stack.enter_context(judge.start(version)) for version in versions}
+        running = stack.enter_context(start_hosts(folder / "logs", hosts))
         endpoint = services.start_s3(running, "s3")
-        yield Lake(running, endpoint, services.start_spark(running, "master", ["w1", "w2"]))
+        services.start_zookeeper(running, ["zk"])
+        yield Lake(running, endpoint, services.start_spark(running, "master", ["w1", "w2"]), judges)
 
 
 def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     """One operation with one fault. ``kind``: the faults to choose from have this in their names."""
     dice = random.Random(seed)
     version, name = dice.choice(support.VERSIONS), dice.choice(NAMES)
-    operation = dice.choice(OPERATIONS)
+    operation = dice.choice(list(OPERATIONS))
     what = dice.choice([fault for fault in FAULTS if kind in fault])
     fault = FAULTS[what]
-    after_s, for_s = dice.uniform(0, AT_MOST_SECONDS), dice.uniform(fault.least_s, fault.most_s)
-    run = Run(seed, version, name, operation, what, round(after_s, 1), round(for_s, 1))
+    phase = dice.choice(OPERATIONS[operation]) if dice.random() < 0.7 else ""
+    after_s = dice.uniform(0, 2 if phase else AT_MOST_SECONDS)
+    for_s = dice.uniform(fault.least_s, fault.most_s)
+    locked = fault.locked or dice.random() < 0.2
+    run = Run(seed, version, name, operation, what, locked, phase, round(after_s, 1), round(for_s, 1))
 
     prefix, begun = f"table-{seed}-{uuid.uuid4().hex[:8]}", time.monotonic()
     copy = Copy(version, name, support.unpack(version, name, folder / "there"))
-    command, done = _prepared(copy, operation, folder)
+    here = Copy(version, name, support.unpack(version, name, folder / "here"))
+    lock = services.zookeeper_lock(["zk"]) if locked else []
+    command = [*_done_here(here, operation), *lock]
     services.upload(lake.running, "s3", lake.endpoint, copy.path, prefix)
     before = lake.stored(prefix)
+    # Version 6: what is in a rollback block has the time of the rollback.
+    done = {name: digest for name, digest in data(digests(here.path)).items() if name in before}
     if operation == "undo":
         said = lake.hudictl(prefix, *command, "--keep-files", "--yes", spark=False)
         assert said.code == 0, said.err
-        command, done = ["undo", str(said.json["result"]["undo"]), "--idle", "0s"], before
+        command, done, here = ["undo", str(said.json["result"]["undo"]), "--idle", "0s", *lock], before, copy
 
-    process = services.spawn_hudictl(lake.running, "edge", *command, "--yes", *lake.words(prefix), env=_ENVIRONMENT)
+    words = (*command, "--yes", "--verbose", *lake.words(prefix))
+    process = services.spawn_hudictl(lake.running, "edge", *words, env=_ENVIRONMENT)
+    if phase:
+        _wait_for(process, f"step: {phase}")
     time.sleep(after_s)
+    run.met.append(process.outside.poll() is None)
     fault.begin(lake.running)
     try:
         time.sleep(for_s)
@@ -181,10 +234,10 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     except HostError:
         run.problems.append("the command does not end")
         lake.running.run("edge", ["pkill", "-9", "-f", "hudictl"])
-    run.said.append(process.said().strip())
+    run.said.append(_told(process.said()))
     while run.codes[-1:] != [0] and len(run.codes) < _TRIES:
         if operation in ("restore", "rollback") and dice.random() < 0.3:
-            run.said.append(lake.hudictl(prefix, "resume", "--yes").err.strip()[-400:])
+            run.said.append(lake.hudictl(prefix, "resume", "--yes", *lock).err.strip()[-400:])
         said = lake.hudictl(prefix, *command, "--yes")
         assert said.code != 2, said.err
         run.codes.append(said.code)
@@ -193,9 +246,41 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
             # The claim of a process on another host that was killed is dead only after a while.
             time.sleep(10)
     run.problems.extend(_problems(lake, prefix, done, before, run))
+    if lake.judges and not run.problems:
+        run.problems.extend(_problems_of_hudi(lake, prefix, here, folder))
+    if not run.problems:
+        run.problems.extend(_problems_of_later_writers(lake, prefix, done, before, run))
     run.seconds.append(round(time.monotonic() - begun))
     shutil.rmtree(folder)
     return run
+
+
+def _wait_for(process: Process, words: str) -> None:
+    """Until a process writes something, or has ended."""
+    until = time.monotonic() + 120
+    while words not in process.said() and process.outside.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def _told(said: str) -> str:
+    """What a process has said, without the lines of ``--verbose``."""
+    return "\n".join(line for line in said.splitlines() if not re.match(r"\d{4}-\d\d-\d\d ", line)).strip()
+
+
+def _problems_of_hudi(lake: Lake, prefix: str, here: Copy, folder: Path) -> list[str]:
+    """What the real Hudi sees and writes otherwise than in the table where nothing has happened."""
+    hudi = lake.judges[here.version]
+    there = services.download(lake.running, "s3", lake.endpoint, prefix, folder / "found")
+    try:
+        wanted, found = hudi.both_rows(here.path), hudi.both_rows(there)
+        if wanted != found:
+            return [f"Hudi reads {found}, not {wanted}"]
+        for path in (here.path, there):
+            hudi.upsert(path, batch(range(0, 60, 7), 99))
+        wanted, found = hudi.both_rows(here.path), hudi.both_rows(there)
+        return [] if wanted == found else [f"after a write Hudi reads {found}, not {wanted}"]
+    except (judge.JudgeError, AssertionError) as error:
+        return [f"Hudi: {error}"[:2000]]
 
 
 def _problems(lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[str, str], run: Run) -> list[str]:
@@ -206,6 +291,14 @@ def _problems(lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[
     said = lake.hudictl(prefix, "check", spark=False)
     if said.code not in (0, 3) or (said.code and said.error["fields"]["errors"]):
         problems.append(f"check ends with {said.code}: {(said.err or said.out)[-400:]}")
+    return problems
+
+
+def _problems_of_later_writers(
+    lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[str, str], run: Run
+) -> list[str]:
+    """What a task that comes late has done to others' files, after a while."""
+    problems = []
     if "keep" in run.operation:
         said = lake.hudictl(
             prefix, "undo", _document(run.said[-1])["result"]["undo"], "--idle", "0s", "--yes", spark=False
@@ -236,23 +329,14 @@ def _wrong(now: Mapping[str, str], done: Mapping[str, str], before: Mapping[str,
     return sorted(lost + left + more)
 
 
-def _prepared(copy: Copy, operation: str, folder: Path) -> tuple[list[str], dict[str, str]]:
-    """The command for a table, and what data files it leaves, by the same on this machine."""
-    command, left = _done_here(copy, operation, folder)
-    # Version 6: what is in a rollback block has the time of the rollback.
-    before = digests(copy.path)
-    return command, {name: digest for name, digest in left.items() if name in before}
-
-
-def _done_here(copy: Copy, operation: str, folder: Path) -> tuple[list[str], dict[str, str]]:
-    here = Copy(copy.version, copy.name, support.unpack(copy.version, copy.name, folder / "here"))
-    settled = ["--idle", "0s", "--timezone", "UTC"]
-    newest = copy.commits[-1]
+def _done_here(here: Copy, operation: str) -> list[str]:
+    """Does an operation on this machine; the command for the same elsewhere. An undo: what is to be undone."""
+    newest, target = here.commits[-1], here.savepoints[0]
     if operation == "savepoint create":
-        return ["savepoint", "create", newest, "--idle", "0s"], data(digests(copy.path))
+        return ["savepoint", "create", newest, "--idle", "0s"]
     if operation == "rollback":
         roll_back(here, newest)
-        return ["rollback", newest, *settled], data(digests(here.path))
-    restore(here, copy.savepoints[0], options=RestoreOptions(delete_later_savepoints=True))
+        return ["rollback", newest, "--idle", "0s", "--timezone", "UTC"]
+    restore(here, target, options=RestoreOptions(delete_later_savepoints=True))
     kept = ["--keep-files"] if "keep" in operation else []
-    return ["restore", copy.savepoints[0], "--delete-later-savepoints", *settled, *kept], data(digests(here.path))
+    return ["restore", target, "--idle", "0s", "--timezone", "UTC", "--delete-later-savepoints", *kept]

@@ -49,6 +49,15 @@ top = pathlib.Path(sys.argv[3])
 for path in sorted(path for path in top.rglob("*") if path.is_file() and path.suffix != ".crc"):
     client.put_object(Bucket=sys.argv[2], Key=f"{sys.argv[4]}/{path.relative_to(top)}", Body=path.read_bytes())
 """
+_DOWNLOAD = """
+import boto3, pathlib, sys
+client = boto3.client("s3", endpoint_url=sys.argv[1])
+pages = client.get_paginator("list_objects_v2").paginate(Bucket=sys.argv[2], Prefix=sys.argv[3] + "/")
+for key in pages.search("Contents[].Key"):
+    path = pathlib.Path(sys.argv[4], key[len(sys.argv[3]) + 1 :])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    client.download_file(sys.argv[2], key, str(path))
+"""
 _DIGESTS = """
 import boto3, json, sys
 pages = boto3.client("s3", endpoint_url=sys.argv[1]).get_paginator("list_objects_v2")
@@ -125,12 +134,27 @@ def start_zookeeper(datacentre: Datacentre, hosts: Sequence[str]) -> None:
         datacentre.hosts[host].path("/etc/zoo.cfg").write_text(settings + servers)
     main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
     for process in [datacentre.spawn(host, "zookeeper", [*command, main, "/etc/zoo.cfg"]) for host in hosts]:
-        datacentre.wait_for_words(process, SERVES, COMMAND_SECONDS)
+        if len(hosts) > 1:
+            datacentre.wait_for_words(process, SERVES, COMMAND_SECONDS)
+        datacentre.wait_for_port(process, 2181)
+
+
+def zookeeper_lock(hosts: Sequence[str]) -> list[str]:
+    """hudictl's options for the lock that servers of ZooKeeper's keep."""
+    settings = {
+        "provider": "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider",
+        "zookeeper.url": ",".join(f"{host}:2181" for host in hosts),
+        "zookeeper.base_path": "/hudi",
+        "zookeeper.lock_key": "table",
+        "zookeeper.session_timeout_ms": "6000",
+    }
+    return [word for key, value in settings.items() for word in ("--hoodie-conf", f"hoodie.write.lock.{key}={value}")]
 
 
 def start_s3(datacentre: Datacentre, host: str) -> str:
-    """An S3 server (moto's); returns its endpoint."""
-    command = [sys.executable, "-m", "moto.server", "-H", datacentre.hosts[host].address, "-p", "9000"]
+    """An S3 server (moto's); returns its endpoint. What is in its ``/tmp/manner`` makes it bad: see store.py."""
+    program = Path(__file__).with_name("store.py").read_text()
+    command = [sys.executable, "-c", program, datacentre.hosts[host].address, "9000"]
     datacentre.wait_for_port(datacentre.spawn(host, "s3", command), 9000)
     return f"http://{host}:9000"
 
@@ -143,16 +167,24 @@ def upload(datacentre: Datacentre, host: str, endpoint: str, table: Path, prefix
     return f"s3a://{BUCKET}/{prefix}"
 
 
+def download(datacentre: Datacentre, host: str, endpoint: str, prefix: str, folder: Path) -> Path:
+    """The copy back, into a folder that is not there."""
+    datacentre.check(host, [sys.executable, "-c", _DOWNLOAD, endpoint, BUCKET, prefix, "/tmp/download"], KEYS)
+    shutil.copytree(datacentre.hosts[host].path("/tmp/download"), folder)
+    shutil.rmtree(datacentre.hosts[host].path("/tmp/download"))
+    return folder
+
+
 def stored(datacentre: Datacentre, host: str, endpoint: str, prefix: str) -> dict[str, str]:
     """The MD5 digest of each object below a prefix, by its name there."""
     found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], KEYS)
     return dict(json.loads(found))
 
 
-def storage_options(endpoint: str) -> list[str]:
+def storage_options(endpoint: str, **more: str) -> list[str]:
     """hudictl's options for this S3."""
     region = '{"region_name": "us-east-1"}'
-    options = {"key": "the-key", "secret": SECRET, "endpoint_url": endpoint, "client_kwargs": region}
+    options = {"key": "the-key", "secret": SECRET, "endpoint_url": endpoint, "client_kwargs": region, **more}
     return [word for key, value in options.items() for word in ("--storage-option", f"{key}={value}")]
 
 

@@ -19,18 +19,12 @@ from tests.datacentre.services import (
     stored,
     upload,
     zookeeper,
+    zookeeper_lock,
 )
 
 pytestmark = [pytest.mark.datacentre, pytest.mark.full]
 
 SERVERS = ("z1", "z2", "z3")
-LOCK = {
-    "provider": "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider",
-    "zookeeper.url": ",".join(f"{host}:2181" for host in SERVERS),
-    "zookeeper.base_path": "/hudi",
-    "zookeeper.lock_key": "table",
-    "zookeeper.session_timeout_ms": "6000",
-}
 
 
 def test_a_lock_with_and_without_a_majority(tmp_path: Path) -> None:
@@ -41,8 +35,17 @@ def test_a_lock_with_and_without_a_majority(tmp_path: Path) -> None:
         endpoint = start_s3(running, "s3")
         start_zookeeper(running, SERVERS)
         uri = upload(running, "s3", endpoint, table.path, "table")
-        lock = [word for name, value in LOCK.items() for word in ("--hoodie-conf", f"hoodie.write.lock.{name}={value}")]
-        common = ("-t", uri, *storage_options(endpoint), *lock, "--engine", "local", "--yes", "-o", "json")
+        common = (
+            "-t",
+            uri,
+            *storage_options(endpoint),
+            *zookeeper_lock(SERVERS),
+            "--engine",
+            "local",
+            "--yes",
+            "-o",
+            "json",
+        )
 
         running.power_off("z1")
         said = hudictl(running, "edge", "savepoint", "create", *common)
