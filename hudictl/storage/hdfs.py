@@ -17,7 +17,7 @@ from typing import Any
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, asks_kerberos, place_of, read_configuration
-from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
+from hudictl.storage.webhdfs import EXPIRED, UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
 _OPTIONS = (ADDRESS_OPTION, "user", "kerberos", "verify")
 _ABSENT = frozenset({"FileNotFoundException", "ParentNotDirectoryException"})
@@ -29,6 +29,7 @@ _RECOVERY_PAUSES_S = (1, 2, 4, 8, 15)
 
 _HINTS = {
     "SafeModeException": f"when the name node has left safe mode, {_AGAIN}",
+    EXPIRED: f"the token has expired: {_AGAIN}",
     UNAUTHENTICATED: "get a ticket with kinit; if Hadoop's settings do not say that there is Kerberos: "
     "--storage-option kerberos=true",
 }

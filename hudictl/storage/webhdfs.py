@@ -35,12 +35,15 @@ _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetry
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
 UNAUTHENTICATED = "Unauthenticated"
 """The name of an answer that asks for a ticket: it is no exception of HDFS."""
+EXPIRED = "InvalidToken"
+"""The exception for a token that was not renewed for a day (``dfs.namenode.delegation.token.renew-interval``)."""
 _NAMELESS = {
     "is in safe mode": "SafeModeException",
     "lease recovery is in progress": "RecoveryInProgressException",
     "lease is currently owned by": "AlreadyBeingCreatedException",
+    "SecretManager$InvalidToken": EXPIRED,
 }
-"""Of some exceptions HttpFS tells only the message."""
+"""Of some exceptions HttpFS tells only the message, and of a token's name nodes, too."""
 
 
 class RemoteError(Exception):
@@ -76,22 +79,29 @@ class WebHdfs:
         self.user = identity.user
         self._active = addresses[0]
         self._token = ""
+        self._by_ticket = identity.kerberos
         self._session: requests.Session | None = None
-        self._starting = threading.Lock()
+        self._starting, self._renewing = threading.Lock(), threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_session": None, "_starting": None}
+        return {**self.__dict__, "_by_ticket": False, "_session": None, "_starting": None, "_renewing": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _starting=threading.Lock())
+        self.__dict__.update(state, _starting=threading.Lock(), _renewing=threading.Lock())
 
     def login(self) -> None:
         """With Kerberos, gets a token by the ticket, for all calls that follow. Raises as ``ask``."""
         if self.identity.kerberos:
-            with _ticket(self._connected()):
-                token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]
-                self._token = token["urlString"]
+            self._renew("")
             self.user = self.ask("GET", "GETHOMEDIRECTORY", "/")["Path"].rpartition("/")[2]
+
+    def _renew(self, token: str) -> None:
+        """Gets a token by the ticket, unless another thread has one already instead of this. Raises as ``ask``."""
+        with self._renewing:
+            if self._token == token:
+                self._token = ""
+                with _ticket(self._connected()):
+                    self._token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]["urlString"]
 
     def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
         """A call that only a name node answers: its JSON, None if the answer is empty.
@@ -139,8 +149,9 @@ class WebHdfs:
         several = len(self.addresses) > 1
         pauses = iter((*[0.0] * (len(self.addresses) - 1), *(_FAILOVER_PAUSES_S if several else _PAUSES_S)))
         passed_over: list[str] = []
+        expired: set[str] = set()
         while True:
-            address = self._active
+            address, token = self._active, self._token
             url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
             try:
                 answer, received = self._answer(method, url)
@@ -149,6 +160,10 @@ class WebHdfs:
                     return answer.url, received
                 return where, self._transfer(method, where, body or b"", passed_over)
             except RemoteError as error:
+                if error.name == EXPIRED and self._by_ticket and token and not expired:
+                    expired.add(token)
+                    self._renew(token)
+                    continue
                 if error.name not in _ELSEWHERE:
                     raise
                 failure = f"{address}: {error}"
@@ -259,7 +274,7 @@ def _remote_error(answer: requests.Response, body: bytes) -> RemoteError:
     except (ValueError, KeyError, TypeError):
         name = UNAUTHENTICATED if answer.status_code == 401 else "HTTP"
         return RemoteError(name, f"{answer.status_code} {answer.reason}")
-    if name == "RemoteException":
+    if name in ("RemoteException", "SecurityException"):
         name = next((known for words, known in _NAMELESS.items() if words in message), name)
     return RemoteError(name.rpartition("$")[2], message.strip().splitlines()[0])
 

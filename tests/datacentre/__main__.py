@@ -35,12 +35,11 @@ def main() -> int:
             runs.append(walk(lake, seed, Path(scratch) / str(seed), given.kind))
             said = [text[-400:] for text in runs[-1].said]
             print(json.dumps(asdict(runs[-1]) | {"said": said}), flush=True)
-    table = Counter(
-        (run.fault, str(run.codes[:1] and run.codes[0]), bool(run.problems)) for run in runs if all(run.met)
-    )
+    met = [run for run in runs if all(run.met)]
+    table = Counter((run.fault, str(run.codes[:1] and run.codes[0]), bool(run.problems)) for run in met)
     for (fault, code, wrong), count in sorted(table.items()):
         print(f"| {fault} | {count} | {code} | {'WRONG' if wrong else 'right'} |")
-    print(f"{sum(not all(run.met) for run in runs)} more faults came after the end")
+    print(f"{len(runs) - len(met)} more faults came after the end")
     return 1 if any(run.problems for run in runs) else 0
 
 

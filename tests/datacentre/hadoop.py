@@ -24,6 +24,8 @@ SERVICE = "lake"
 EDGE = "edge"
 REALM = "LAKE.TEST"
 KEYTAB = "/etc/services.keytab"
+TOKEN_SECONDS = 60
+"""How long a token of HDFS is valid that nobody renews."""
 FLAGS = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 HDFS = "org.apache.hadoop.hdfs"
 NAME_NODE = f"{HDFS}.server.namenode.NameNode"
@@ -63,6 +65,7 @@ _SECURE = {
     },
     "hdfs-site": {
         "dfs.block.access.token.enable": "true",
+        "dfs.namenode.delegation.token.renew-interval": str(1000 * TOKEN_SECONDS),
         # Else data nodes need a starter in C.
         "ignore.secure.ports.for.testing": "true",
         **{f"dfs.web.authentication.kerberos.{name}": value for name, value in _WEB.items()},
@@ -186,6 +189,11 @@ def superuser(datacentre: Datacentre, layout: Layout, *words: str) -> str:
     return run(datacentre, layout.names[0], "org.apache.hadoop.fs.FsShell", *words)
 
 
+def administer(datacentre: Datacentre, layout: Layout, *words: str) -> str:
+    """``hdfs dfsadmin`` there, of all name nodes. Raises HostError: it fails."""
+    return run(datacentre, layout.names[0], f"{HDFS}.tools.DFSAdmin", *words)
+
+
 def put(datacentre: Datacentre, layout: Layout, table: Path, path: str, owner: str) -> None:
     """Copies a table of this machine to a user's folder in HDFS, with its times."""
     copy = datacentre.hosts[layout.names[0]].path("/tmp/put")
@@ -237,9 +245,9 @@ def start_kdc(datacentre: Datacentre, layout: Layout, *users: str) -> None:
     datacentre.wait_for_port(datacentre.spawn(layout.kdc, "kdc", ["krb5kdc", "-n"], env), 88)
 
 
-def log_in(datacentre: Datacentre, host: str, principal: str, keytab: str) -> None:
+def log_in(datacentre: Datacentre, host: str, principal: str, keytab: str, *, seconds: int = 36_000) -> None:
     """Gets a ticket for root on a host. Raises HostError: there is none."""
-    datacentre.check(host, ["kinit", "-k", "-t", keytab, principal])
+    datacentre.check(host, ["kinit", "-l", f"{seconds}s", "-k", "-t", keytab, principal])
 
 
 def _java() -> list[str]:

@@ -136,6 +136,50 @@ def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
     hadoop.make_active(lake, LAYOUT, "nn1", instead_of="nn2")
 
 
+def refuse(datacentre: Datacentre, name: str, how: str) -> None:
+    """Brings HDFS into a state in which it does not do what it is asked."""
+    if how == "safe mode":
+        hadoop.administer(datacentre, LAYOUT, "-safemode", "enter")
+    elif how == "quota":
+        hadoop.administer(datacentre, LAYOUT, "-setQuota", "1", f"/lake/{name}")
+    else:
+        datacentre.cut("w2")
+
+
+def relent(datacentre: Datacentre, name: str, how: str) -> None:
+    """The reverse."""
+    if how == "safe mode":
+        hadoop.administer(datacentre, LAYOUT, "-safemode", "leave")
+    elif how == "quota":
+        hadoop.administer(datacentre, LAYOUT, "-clrQuota", f"/lake/{name}")
+    else:
+        datacentre.heal("w2")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("safe mode", "safe mode"), ("quota", "quota of /lake/quota is exceeded"), ("data node", "")],
+)
+def test_hdfs_refuses(lake: Datacentre, tmp_path: Path, how: str, words: str) -> None:
+    """In the middle: one line says why, and the same command ends it afterwards. One data node of two is enough."""
+    table, name = restored("v9", tmp_path), how.replace(" ", "-")
+    options = ("-t", put(lake, LAYOUT, table, name), "--engine", "local", "-o", "json")
+    command = ("restore", table.target, *WORDS, "--grace", "10s", "--yes", *options)
+    process = spawn_hudictl(lake, "edge", *command, env=HERE)
+    wait_for_inflight(lake, name)
+    refuse(lake, name, how)
+    code, said = process.wait(COMMAND_SECONDS), process.said()
+    relent(lake, name, how)
+    if words:
+        assert code == 15
+        assert words in said
+        assert "Traceback" not in said
+        done = hudictl(lake, "edge", *command, env=HERE)
+        code, said = done.code, done.err
+    assert code == 0, said
+    assert found(lake, LAYOUT, name, tmp_path) == table.after
+
+
 def test_the_active_name_node_is_cut_off(lake: Datacentre, tmp_path: Path) -> None:
     """It is not told: the other takes over by the journals. Whatever the command says, the same one ends it.
 
@@ -181,3 +225,25 @@ def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
     assert found(secure, SECURE, "kerberos", tmp_path) == table.after
     said = hudictl(secure, "edge", "check", *options, env=env)
     assert (said.code, said.json["rows"]) == (0, []), said.err
+
+
+@pytest.mark.parametrize("renewed", [True, False], ids=["renewed by cron", "not renewed"])
+def test_a_restore_that_outlives_its_token(secure: Datacentre, tmp_path: Path, renewed: bool) -> None:
+    """It gets another by the ticket, which cron renews; without one it ends with a line that says what to do."""
+    table, name = restored("v9", tmp_path), f"long-{renewed}"
+    options = ("-t", put(secure, SECURE, table, name), "--engine", "local", "-o", "json")
+    command = ("restore", table.target, *WORDS, "--grace", f"{hadoop.TOKEN_SECONDS + 20}s", "--yes", *options)
+    hadoop.log_in(secure, "edge", USER, f"/etc/{USER}.keytab", seconds=10 if not renewed else 60)
+    process = spawn_hudictl(secure, "edge", *command, env=ENVIRONMENT)
+    cron = f"while sleep 10; do kinit -l 60s -k -t /etc/{USER}.keytab {USER}; done"
+    again = [secure.spawn("edge", "cron", ["sh", "-c", cron])] if renewed else []
+    code = process.wait(COMMAND_SECONDS)
+    for one in again:
+        one.signal(signal.SIGKILL)
+    if not renewed:
+        assert code == 15
+        assert "get a ticket with kinit" in process.said()
+        hadoop.log_in(secure, "edge", USER, f"/etc/{USER}.keytab")
+        code = hudictl(secure, "edge", *command, env=ENVIRONMENT).code
+    assert code == 0, process.said()
+    assert found(secure, SECURE, name, tmp_path) == table.after

@@ -69,6 +69,23 @@ def test_another_process_needs_no_ticket(secure: Hdfs, monkeypatch: pytest.Monke
         assert pool.apply(_read, (pickle.dumps(store), "from here")) == b"body"
 
 
+@pytest.mark.usefixtures("ticket")
+def test_a_token_that_is_no_longer_valid(secure: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a day: by the ticket there is a new one, without a ticket there is no way."""
+    store = opened(secure, monkeypatch)
+    store.create("kept", b"body")
+    sent = pickle.loads(pickle.dumps(store))
+    assert sent.read("kept") == b"body"
+    client = vars(store)["client"]
+    old = vars(client)["_token"]
+    client.ask("PUT", "CANCELDELEGATIONTOKEN", "/", token=old)
+    assert store.read("kept") == b"body"
+    assert vars(client)["_token"] != old
+    with pytest.raises(StorageFailed) as caught:
+        sent.read("kept")
+    assert "run the same command again" in caught.value.hint
+
+
 def test_no_ticket(secure: Hdfs, realm: Realm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KRB5_CONFIG", str(realm.config))
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/nothing")

@@ -379,12 +379,13 @@ def start(
     hadoop: Path | None = None,
     lance: bool = False,
     more_jars: Sequence[Path] = (),
+    network_of: int | None = None,
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
     With a ``store`` it knows its URIs, too; that of S3 is three hundred megabytes to fetch once. With Hudi's utilities
     it can validate. ``hadoop`` is the folder of an HDFS' settings. With ``lance`` it reads and writes base files in
-    Lance (1.2.0; 170 megabytes to fetch once).
+    Lance (1.2.0; 170 megabytes to fetch once). ``network_of`` is a process whose network it has.
     """
     release = release or RELEASES[version]
     store = store or Connector((), {})
@@ -395,9 +396,11 @@ def start(
         if store.jars == S3A and version != "v6":
             jars.append(compile_client(scratch, jars))
         log = scratch / "log"
+        inside = () if network_of is None else ("nsenter", "-t", str(network_of), "-n")
         with log.open("wb") as stderr:
             process = subprocess.Popen(
                 [
+                    *inside,
                     *(str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch)),
                     json.dumps(store.settings),
                 ],
