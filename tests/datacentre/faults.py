@@ -1,9 +1,9 @@
 """Random faults on several hosts: one operation, one fault at a random time, what comes of both; the same by a seed.
 
-The operation runs on Spark's executors of two hosts, against an S3 on a third. The fault comes at some time, or soon
-after some phase has begun. Then all is healed, and the command is run again until it ends. The real Hudi reads and
-writes a copy. Then a later writer uses the names again that the operation has deleted: no task that comes late may
-touch them.
+The operation runs on Spark's executors of two hosts, or on the operator's host alone, against an S3 on another. The
+fault comes at some time, or soon after some phase has begun. Then all is healed, and the command is run again until it
+ends. The real Hudi reads and writes a copy. Then a later writer uses the names again that the operation has deleted: no
+task that comes late may touch them.
 """
 
 import hashlib
@@ -56,6 +56,7 @@ _HASTY = {
     "spark_executor_heartbeatInterval": "2s",
     "spark_task_maxFailures": "8",
     "spark_stage_maxConsecutiveAttempts": "20",
+    "spark_executorEnv_TZ": "Asia/Kathmandu",
 }
 
 
@@ -128,6 +129,7 @@ class Run:
     operation: str
     fault: str
     locked: bool
+    spark: bool
     phase: str
     after_s: float
     for_s: float
@@ -166,7 +168,7 @@ class Lake:
         self.running.check("s3", words, services.KEYS)
 
 
-_ENVIRONMENT = {"PYSPARK_PYTHON": f"{services.PYTHON}/bin/python"}
+_ENVIRONMENT = {"PYSPARK_PYTHON": f"{services.PYTHON}/bin/python", "TZ": "America/St_Johns"}
 _LATER = "of a later writer"
 _WRITE = f"""
 import boto3, sys
@@ -199,10 +201,12 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     what = dice.choice([fault for fault in FAULTS if kind in fault])
     fault = FAULTS[what]
     phase = dice.choice(OPERATIONS[operation]) if dice.random() < 0.7 else ""
-    after_s = dice.uniform(0, 2 if phase else AT_MOST_SECONDS)
     for_s = dice.uniform(fault.least_s, fault.most_s)
     locked = fault.locked or dice.random() < 0.2
-    run = Run(seed, version, name, operation, what, locked, phase, round(after_s, 1), round(for_s, 1))
+    spark = bool(re.search("executor|Python", what)) or dice.random() < 0.5
+    # With Spark a phase takes longer.
+    after_s = dice.uniform(0, (2 if spark else 0.5) if phase else AT_MOST_SECONDS if spark else 4)
+    run = Run(seed, version, name, operation, what, locked, spark, phase, round(after_s, 1), round(for_s, 1))
 
     prefix, begun = f"table-{seed}-{uuid.uuid4().hex[:8]}", time.monotonic()
     copy = Copy(version, name, support.unpack(version, name, folder / "there"))
@@ -218,7 +222,7 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
         assert said.code == 0, said.err
         command, done, here = ["undo", str(said.json["result"]["undo"]), "--idle", "0s", *lock], before, copy
 
-    words = (*command, "--yes", "--verbose", *lake.words(prefix))
+    words = (*command, "--yes", "--verbose", *lake.words(prefix, spark=spark))
     process = services.spawn_hudictl(lake.running, "edge", *words, env=_ENVIRONMENT)
     if phase:
         _wait_for(process, f"step: {phase}")
@@ -237,8 +241,8 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     run.said.append(_told(process.said()))
     while run.codes[-1:] != [0] and len(run.codes) < _TRIES:
         if operation in ("restore", "rollback") and dice.random() < 0.3:
-            run.said.append(lake.hudictl(prefix, "resume", "--yes", *lock).err.strip()[-400:])
-        said = lake.hudictl(prefix, *command, "--yes")
+            run.said.append(lake.hudictl(prefix, "resume", "--yes", *lock, spark=spark).err.strip()[-400:])
+        said = lake.hudictl(prefix, *command, "--yes", spark=spark)
         assert said.code != 2, said.err
         run.codes.append(said.code)
         run.said.append((said.err or said.out).strip())

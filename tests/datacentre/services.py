@@ -13,7 +13,7 @@ import pyspark
 from packaging.requirements import Requirement
 
 from tests.cli.conftest import Said
-from tests.datacentre.hosts import NOTHING, Datacentre, Process
+from tests.datacentre.hosts import NOTHING, Datacentre, HostError, Process
 from tests.hdfs.build import libraries
 from tests.s3 import BUCKET, SECRET
 
@@ -108,6 +108,13 @@ def make_python(folder: Path, *packages: str) -> Path:
             else:
                 shutil.copy2(source, site)
     return folder
+
+
+def clock(off: str) -> dict[str, str]:
+    """The environment of processes whose clock is off, like ``-3s``. Raises HostError: Debian's faketime is missing."""
+    for library in Path("/usr/lib").glob("*/faketime/libfaketime.so.1"):
+        return {"LD_PRELOAD": str(library), "FAKETIME": off, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    raise HostError("there is no libfaketime: Debian's package faketime has it")
 
 
 def start_spark(datacentre: Datacentre, master: str, workers: Sequence[str]) -> str:

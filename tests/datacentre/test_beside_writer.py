@@ -1,8 +1,6 @@
-"""The operator's host stands still; its lock ends, and the real Hudi gets it and writes. Then the host goes on.
+"""The real Hudi writes on a host of its own: beside an operator's host that stands still, or whose clock is off."""
 
-No row of the writer's is lost, and the same command again ends.
-"""
-
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -18,12 +16,14 @@ from tests.datacentre.hosts import Datacentre, Process, start_hosts
 from tests.datacentre.services import (
     COMMAND_SECONDS,
     base,
+    clock,
     edge,
     hudictl,
     spawn_hudictl,
     start_s3,
     start_zookeeper,
     storage_options,
+    stored,
     upload,
     zookeeper,
     zookeeper_lock,
@@ -95,6 +95,10 @@ def standing_still(shore: Shore, process: Process, phase: str) -> Iterator[None]
     ("operation", "phase"), [(operation, phase) for operation, phases in CASES.items() for phase in phases]
 )
 def test_a_writer_gets_the_lock(shore: Shore, operation: str, phase: str, tmp_path: Path) -> None:
+    """The operator's host stands still, and loses its lock to the writer. Then it goes on.
+
+    No row of the writer's is lost, and the same command again ends.
+    """
     hudi, running = shore.hudi, shore.running
     copy = Copy(hudi.version, NAME, support.unpack(hudi.version, NAME, tmp_path))
     uri = upload(running, "s3", shore.endpoint, copy.path, f"{operation}-{phase}".replace(" ", "-"))
@@ -125,4 +129,54 @@ def test_a_writer_gets_the_lock(shore: Shore, operation: str, phase: str, tmp_pa
         hudi.upsert(path, WRITTEN, options=shore.lock)
     assert hudi.both_rows(table) == hudi.both_rows(copy.path)
     said = hudictl(running, "edge", "check", *reached)
+    assert (said.code, said.json["rows"]) == (0, []), said.err
+
+
+@pytest.mark.parametrize("off", ["-3s", "+3s"])
+def test_the_operators_clock_is_off(shore: Shore, off: str, tmp_path: Path) -> None:
+    """Times of instants could not be trusted: nothing is changed."""
+    copy = Copy(shore.hudi.version, NAME, support.unpack(shore.hudi.version, NAME, tmp_path))
+    uri = upload(shore.running, "s3", shore.endpoint, copy.path, f"off{off}")
+    reached = ("-t", uri, *storage_options(shore.endpoint), "--engine", "local", "-o", "json")
+    before = stored(shore.running, "s3", shore.endpoint, f"off{off}")
+    said = hudictl(shore.running, "edge", "savepoint", "create", "--idle", "0s", "--yes", *reached, env=clock(off))
+    assert said.code == 11, said.out
+    assert re.search(
+        rf"this host's clock differs from the storage's by {'-' * (off[0] == '-')}[234]\d{{3}} ms", said.err
+    )
+    after = stored(shore.running, "s3", shore.endpoint, f"off{off}")
+    assert [name for name in after if name not in before and "/.hudictl/" not in name] == []
+
+
+@pytest.mark.parametrize("off", ["-0.5s", "+0.5s"])
+def test_the_operators_clock_is_a_little_off(shore: Shore, off: str, tmp_path: Path) -> None:
+    """And in another zone. The writer writes before and after each operation, and sees what it would see without."""
+    hudi = shore.hudi
+    copy = Copy(hudi.version, NAME, support.unpack(hudi.version, NAME, tmp_path))
+    uri = upload(shore.running, "s3", shore.endpoint, copy.path, f"clock{off}")
+    reached = ("-t", uri, *storage_options(shore.endpoint), "--engine", "local", "-o", "json")
+    env = {**clock(off), "TZ": "America/St_Johns"}
+    there: Any = uri
+    here: Any = copy.path
+
+    def write(ts: int) -> dict[Any, str]:
+        """Writes to the table and to its twin; the two commits."""
+        return {path: hudi.upsert(path, batch(range(ts % 7, 60, 7), ts)) for path in (there, here)}
+
+    def operate(operation: str, commits: dict[Any, str], *words: str) -> None:
+        """The same to both: there with the wrong clock."""
+        command = [*operation.split(), commits[there], *words, "--idle", "0s", "--yes"]
+        said = hudictl(shore.running, "edge", *command, *reached, env=env)
+        assert said.code == 0, said.err
+        assert product.command(here, *operation.split(), commits[here], *words, idle="0s") == 0
+        assert hudi.both_rows(there) == hudi.both_rows(here)
+
+    saved = write(101)
+    operate("savepoint create", saved)
+    operate("rollback", write(102), "--timezone", "UTC")
+    write(103)
+    operate("restore", saved, "--timezone", "UTC")
+    write(104)
+    assert hudi.both_rows(there) == hudi.both_rows(here)
+    said = hudictl(shore.running, "edge", "check", *reached)
     assert (said.code, said.json["rows"]) == (0, []), said.err

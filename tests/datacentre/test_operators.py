@@ -1,0 +1,66 @@
+"""Two operators at two hosts do the same to one table at the same time."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hudictl.table.locks.claim import DEAD_AFTER_MS
+from tests.datacentre.hosts import Datacentre, start_hosts
+from tests.datacentre.outcome_support import WORDS, data, restored
+from tests.datacentre.services import (
+    COMMAND_SECONDS,
+    base,
+    edge,
+    hudictl,
+    spawn_hudictl,
+    start_s3,
+    storage_options,
+    stored,
+    upload,
+)
+
+pytestmark = [pytest.mark.datacentre, pytest.mark.full]
+
+ENDPOINT = "http://s3:9000"
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Datacentre]:
+    s3 = {**base(), Path(sys.prefix): sys.prefix}
+    with start_hosts(tmp_path_factory.mktemp("operators"), {"one": edge(), "two": edge(), "s3": s3}) as running:
+        start_s3(running, "s3")
+        yield running
+
+
+def test_at_the_same_time(hosts: Datacentre, tmp_path: Path) -> None:
+    """One of them does it; the other is told so, and finds nothing to do afterwards."""
+    table = restored("v9", tmp_path)
+    options = ("-t", upload(hosts, "s3", ENDPOINT, table.path, "both"), *storage_options(ENDPOINT), "-o", "json")
+    words = ("restore", table.target, *WORDS, "--engine", "local", "--yes", *options)
+    both = [spawn_hudictl(hosts, host, *words) for host in ("one", "two")]
+    codes = [process.wait(COMMAND_SECONDS) for process in both]
+    assert sorted(codes) == [0, 12], [process.said() for process in both]
+    refused = both[codes.index(12)]
+    assert "another hudictl is using this table" in refused.said()
+    said = hudictl(hosts, refused.host, *words)
+    assert (said.code, said.json["outcome"]) == (0, "nothing to do"), said.err
+    assert data(stored(hosts, "s3", ENDPOINT, "both")) == table.after
+
+
+def test_the_first_host_is_lost(hosts: Datacentre, tmp_path: Path) -> None:
+    """The last test of these hosts. The second operator has to wait until the first one's claim is dead."""
+    table = restored("v9", tmp_path)
+    options = ("-t", upload(hosts, "s3", ENDPOINT, table.path, "lost"), *storage_options(ENDPOINT), "-o", "json")
+    words = ("restore", table.target, *WORDS, "--engine", "local", "--yes", *options)
+    first = spawn_hudictl(hosts, "one", *words, "--verbose")
+    hosts.wait_for_words(first, "step: write rollback plans", COMMAND_SECONDS)
+    hosts.power_off("one")
+    said = hudictl(hosts, "two", *words)
+    assert said.code == 12, said.out
+    time.sleep(DEAD_AFTER_MS / 1000)
+    said = hudictl(hosts, "two", *words)
+    assert said.code == 0, said.err
+    assert data(stored(hosts, "s3", ENDPOINT, "lost")) == table.after
