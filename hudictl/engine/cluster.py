@@ -132,5 +132,7 @@ def first_line(error: BaseException) -> str:
     # In an executor's Python, the last line of the traceback is the error; Java's lines follow.
     if raised := re.findall(r"Traceback .*\n(?: .*\n)+(\S.*)", str(error)):
         return str(raised[-1])
-    # py4j's first line is its own call; the Java exception is in the second line.
-    return lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]
+    # py4j's first line is its own call; the Java exception is in the second line, and its causes follow.
+    said = lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return said if not causes or causes[-1] in said else f"{said} ({causes[-1]})"

@@ -35,6 +35,8 @@ _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetry
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
 UNAUTHENTICATED = "Unauthenticated"
 """The name of an answer that asks for a ticket: it is no exception of HDFS."""
+_BY_TICKET = "GETDELEGATIONTOKEN"
+"""The call for which a token is not enough."""
 EXPIRED = "InvalidToken"
 """The exception for a token that was not renewed for a day (``dfs.namenode.delegation.token.renew-interval``)."""
 _NAMELESS = {
@@ -99,9 +101,8 @@ class WebHdfs:
         """Gets a token by the ticket, unless another thread has one already instead of this. Raises as ``ask``."""
         with self._renewing:
             if self._token == token:
-                self._token = ""
                 with _ticket(self._connected()):
-                    self._token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]["urlString"]
+                    self._token = self.ask("GET", _BY_TICKET, "/")["Token"]["urlString"]
 
     def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
         """A call that only a name node answers: its JSON, None if the answer is empty.
@@ -145,13 +146,24 @@ class WebHdfs:
     ) -> tuple[str, bytes]:
         """The URL that has answered, and the bytes. With a body, also an empty one, a data node answers, or HttpFS
         itself. As many ``data_nodes`` as do not answer are passed over."""
+        token = self._token
+        try:
+            return self._answered(method, op, path, body, parameters, data_nodes)
+        except RemoteError as error:
+            if error.name != EXPIRED or not token or not self._by_ticket:
+                raise
+        self._renew(token)
+        return self._answered(method, op, path, body, parameters, data_nodes)
+
+    def _answered(
+        self, method: str, op: str, path: str, body: bytes | None, parameters: Mapping[str, object], data_nodes: int
+    ) -> tuple[str, bytes]:
         _log.debug("%s %s", op.lower(), path)
         several = len(self.addresses) > 1
         pauses = iter((*[0.0] * (len(self.addresses) - 1), *(_FAILOVER_PAUSES_S if several else _PAUSES_S)))
         passed_over: list[str] = []
-        expired: set[str] = set()
         while True:
-            address, token = self._active, self._token
+            address = self._active
             url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
             try:
                 answer, received = self._answer(method, url)
@@ -160,10 +172,6 @@ class WebHdfs:
                     return answer.url, received
                 return where, self._transfer(method, where, body or b"", passed_over)
             except RemoteError as error:
-                if error.name == EXPIRED and self._by_ticket and token and not expired:
-                    expired.add(token)
-                    self._renew(token)
-                    continue
                 if error.name not in _ELSEWHERE:
                     raise
                 failure = f"{address}: {error}"
@@ -220,7 +228,7 @@ class WebHdfs:
         return answer, received
 
     def _query(self, op: str, parameters: Mapping[str, object], passed_over: list[str]) -> str:
-        if self._token:
+        if self._token and op != _BY_TICKET:
             who = {"delegation": self._token}
         else:
             who = {} if self.identity.kerberos else {"user.name": self.identity.user}

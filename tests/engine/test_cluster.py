@@ -85,6 +85,18 @@ def test_another_error_keeps_its_first_line() -> None:
     assert cluster.failure("list", ValueError()).message == "Spark failed in 'list': ValueError"
 
 
+def test_the_last_cause_is_told() -> None:
+    """As Spark 3.5.9 says that Kubernetes does not answer; a cause that is told already is not told again."""
+    said = "An error occurred while calling x.\n: io.k8s.ClientException: An error has occurred.\n\tat io.k8s.A\n"
+    caused = (
+        "Caused by: java.io.IOException: gone\n\tat java.c(D.java:2)\nCaused by: java.net.ConnectException: refused"
+    )
+    assert cluster.first_line(RuntimeError(said)) == "io.k8s.ClientException: An error has occurred."
+    told = "io.k8s.ClientException: An error has occurred. (java.net.ConnectException: refused)"
+    assert cluster.first_line(RuntimeError(said + caused)) == told
+    assert cluster.first_line(RuntimeError(f"{said}Caused by: An error has occurred.")).count("occurred") == 1
+
+
 @pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4,2]"])
 def test_one_jvm(master: str) -> None:
     cluster.refuse_cluster(master)
