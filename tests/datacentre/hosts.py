@@ -123,7 +123,7 @@ class Datacentre:
         self, host: str, command: Sequence[str], env: Mapping[str, str] = NOTHING, *, seconds: float = 120
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end, whatever that is. Raises HostError: it takes longer."""
-        words = self._command(host, command, env)
+        words = self.command_on(host, command, env)
         # What it writes need not be text.
         how: dict[str, Any] = {
             "capture_output": True,
@@ -152,7 +152,7 @@ class Datacentre:
         """Starts a process, which ends at the latest with its host, and with the thread that calls this."""
         log = self.folder / f"{host}-{name}-{len(self.processes)}.log"
         # What waits for a stopped process stops, too, and would not see the end.
-        words = ["setpriv", "--pdeathsig=KILL", *self._command(host, command, env)]
+        words = ["setpriv", "--pdeathsig=KILL", *self.command_on(host, command, env)]
         with log.open("wb") as output:
             how: dict[str, Any] = {
                 "stdin": subprocess.DEVNULL,
@@ -214,7 +214,8 @@ class Datacentre:
     def _of(self, host: str) -> list[Process]:
         return [process for process in self.processes if process.host == host]
 
-    def _command(self, host: str, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    def command_on(self, host: str, command: Sequence[str], env: Mapping[str, str]) -> list[str]:
+        """The words that run a command on a host, from this machine."""
         path = "/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin"
         known = {"PATH": path, "HOME": "/root", "USER": "root", "LANG": "C.UTF-8", "TZ": "UTC"}
         words = [f"{key}={value}" for key, value in {**known, **env}.items()]

@@ -199,16 +199,16 @@ def hudictl(
     datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING, seconds: float = COMMAND_SECONDS
 ) -> Said:
     """What hudictl answers on a host. With Spark even small tables are work for executors."""
-    done = datacentre.run(host, [sys.executable, "-c", _EAGER, *words], {**_operator(), **env}, seconds=seconds)
+    done = datacentre.run(host, [sys.executable, "-c", _EAGER, *words], {**operator(), **env}, seconds=seconds)
     return Said(done.returncode, done.stdout, done.stderr)
 
 
 def spawn_hudictl(datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING) -> Process:
     """The same as a process that goes on."""
-    return datacentre.spawn(host, "hudictl", [sys.executable, "-c", _EAGER, *words], {**_operator(), **env})
+    return datacentre.spawn(host, "hudictl", [sys.executable, "-c", _EAGER, *words], {**operator(), **env})
 
 
-def _operator() -> dict[str, str]:
+def operator() -> dict[str, str]:
     return {"PYTHONPATH": HUDICTL, "SPARK_DRIVER_MEMORY": "512m", "JAVA_HOME": JAVA}
 
 

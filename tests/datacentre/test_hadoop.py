@@ -111,6 +111,38 @@ def test_yarn(lake: Datacentre, tmp_path: Path) -> None:
     assert [line.rpartition("/")[2] for line in left] == [USER, ".sparkStaging"]
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"spark_yarn_am_memory": "3g"}, "is above the max threshold"),
+        ({"spark_yarn_queue": "nobodys"}, "nobodys"),
+    ],
+)
+def test_yarn_refuses(lake: Datacentre, tmp_path: Path, setting: dict[str, str], words: str) -> None:
+    """One line says what YARN has against the job; the table is as it was."""
+    table, name = restored("v9", tmp_path), f"refused-{'-'.join(setting)}"
+    options = ("-t", put(lake, LAYOUT, table, name), *ARCHIVED, *settings(**setting), "-o", "json")
+    said = hudictl(lake, "edge", "restore", table.target, *WORDS, *options, "--yes", env=HERE)
+    assert said.code == 16, said.out
+    assert words in said.error["message"]
+    assert "\n" not in said.error["message"]
+    assert found(lake, LAYOUT, name, tmp_path) == table.before
+
+
+def test_yarn_kills_the_executors(lake: Datacentre, tmp_path: Path) -> None:
+    """As for a queue with more rights: others are started, and the command ends."""
+    table = restored("v9", tmp_path)
+    options = ("-t", put(lake, LAYOUT, table, "killed"), *ARCHIVED, "-o", "json")
+    process = spawn_hudictl(
+        lake, "edge", "restore", table.target, *WORDS, "--grace", "10s", "--yes", *options, env=HERE
+    )
+    wait_for_inflight(lake, "killed")
+    killed = [lake.run(host, ["pkill", "-9", "-f", "CoarseGrainedExecutorBackend"]) for host in LAYOUT.datas]
+    assert 0 in [done.returncode for done in killed]
+    assert process.wait(COMMAND_SECONDS) == 0, process.said()
+    assert found(lake, LAYOUT, "killed", tmp_path) == table.after
+
+
 def name_node(datacentre: Datacentre) -> Process:
     """The process of the first name node."""
     return [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")][-1]
