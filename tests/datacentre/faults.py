@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +62,17 @@ _HASTY = {
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that happens to hosts for some seconds, or at once. ``locked``: with the lock of the writers."""
+    """Something that happens to hosts for some seconds, or at once.
+
+    ``locked``: with the lock of the writers. ``late``: while files are deleted, slowly, and until others have written.
+    """
 
     begin: Callable[[Datacentre], object]
     end: Callable[[Datacentre], object] = lambda _: None
     least_s: float = 2
     most_s: float = 25
     locked: bool = False
+    late: bool = False
 
 
 def _cut(host: str, other: str = "", *, locked: bool = False) -> Fault:
@@ -102,6 +106,7 @@ FAULTS: Mapping[str, Fault] = {
     "the driver is cut off": _cut("edge"),
     "the store is cut off": _cut("s3"),
     "an executor's host is paused": _pause("w1"),
+    "an executor's host is paused until the next write": replace(_pause("w1"), late=True),
     "the store is paused": _pause("s3", 15),
     "the driver is paused": _pause("edge", 20),
     "the driver is paused until its claim is dead": Fault(
@@ -201,38 +206,77 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     what = dice.choice([fault for fault in FAULTS if kind in fault])
     fault = FAULTS[what]
     phase = dice.choice(OPERATIONS[operation]) if dice.random() < 0.7 else ""
+    if fault.late:
+        operation = dice.choice(["restore", "restore --keep-files", "rollback"])
+        phase = Phase.DELETE_FILES.label
     for_s = dice.uniform(fault.least_s, fault.most_s)
     locked = fault.locked or dice.random() < 0.2
     spark = bool(re.search("executor|Python", what)) or dice.random() < 0.5
     # With Spark a phase takes longer.
-    after_s = dice.uniform(0, (2 if spark else 0.5) if phase else AT_MOST_SECONDS if spark else 4)
+    after_s = dice.uniform(0, (6 if fault.late else 2 if spark else 0.5) if phase else AT_MOST_SECONDS if spark else 4)
     run = Run(seed, version, name, operation, what, locked, spark, phase, round(after_s, 1), round(for_s, 1))
 
-    prefix, begun = f"table-{seed}-{uuid.uuid4().hex[:8]}", time.monotonic()
-    copy = Copy(version, name, support.unpack(version, name, folder / "there"))
-    here = Copy(version, name, support.unpack(version, name, folder / "here"))
-    lock = services.zookeeper_lock(["zk"]) if locked else []
-    command = [*_done_here(here, operation), *lock]
+    begun = time.monotonic()
+    scene = _arranged(lake, run, folder)
+    with ExitStack() as healing:
+        if fault.late:
+            _bad("slow 1").begin(lake.running)
+            healing.callback(_bad("").end, lake.running)
+        process = scene.spawn(lake, run)
+        if phase:
+            _wait_for(process, f"step: {phase}")
+        time.sleep(after_s)
+        run.met.append(process.outside.poll() is None)
+        fault.begin(lake.running)
+        healing.callback(fault.end, lake.running)
+        if not fault.late:
+            time.sleep(for_s)
+            healing.close()
+        _end(lake, scene, run, process, dice)
+        run.problems.extend(_problems(lake, scene, run))
+        if lake.judges and not run.problems:
+            run.problems.extend(_problems_of_hudi(lake, scene, folder))
+        if not run.problems:
+            run.problems.extend(_problems_of_later_writers(lake, scene, run, healing.close))
+    run.seconds.append(round(time.monotonic() - begun))
+    shutil.rmtree(folder)
+    return run
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A table at the store, the command for it, and its data files now and afterwards; ``here`` it is done already."""
+
+    prefix: str
+    command: Sequence[str]
+    before: Mapping[str, str]
+    done: Mapping[str, str]
+    here: Copy
+
+    def spawn(self, lake: Lake, run: Run) -> Process:
+        words = (*self.command, "--yes", "--verbose", *lake.words(self.prefix, spark=run.spark))
+        return services.spawn_hudictl(lake.running, "edge", *words, env=_ENVIRONMENT)
+
+
+def _arranged(lake: Lake, run: Run, folder: Path) -> Scene:
+    prefix = f"table-{run.seed}-{uuid.uuid4().hex[:8]}"
+    copy = Copy(run.version, run.table, support.unpack(run.version, run.table, folder / "there"))
+    here = Copy(run.version, run.table, support.unpack(run.version, run.table, folder / "here"))
+    lock = services.zookeeper_lock(["zk"]) if run.locked else []
+    command = [*_done_here(here, run.operation), *lock]
     services.upload(lake.running, "s3", lake.endpoint, copy.path, prefix)
     before = lake.stored(prefix)
     # Version 6: what is in a rollback block has the time of the rollback.
     done = {name: digest for name, digest in data(digests(here.path)).items() if name in before}
-    if operation == "undo":
-        said = lake.hudictl(prefix, *command, "--keep-files", "--yes", spark=False)
-        assert said.code == 0, said.err
-        command, done, here = ["undo", str(said.json["result"]["undo"]), "--idle", "0s", *lock], before, copy
+    if run.operation != "undo":
+        return Scene(prefix, command, before, done, here)
+    said = lake.hudictl(prefix, *command, "--keep-files", "--yes", spark=False)
+    assert said.code == 0, said.err
+    return Scene(prefix, ["undo", str(said.json["result"]["undo"]), "--idle", "0s", *lock], before, before, copy)
 
-    words = (*command, "--yes", "--verbose", *lake.words(prefix, spark=spark))
-    process = services.spawn_hudictl(lake.running, "edge", *words, env=_ENVIRONMENT)
-    if phase:
-        _wait_for(process, f"step: {phase}")
-    time.sleep(after_s)
-    run.met.append(process.outside.poll() is None)
-    fault.begin(lake.running)
-    try:
-        time.sleep(for_s)
-    finally:
-        fault.end(lake.running)
+
+def _end(lake: Lake, scene: Scene, run: Run, process: Process, dice: random.Random) -> None:
+    """Waits for the command, and runs it again until it has done its work."""
     try:
         run.codes.append(process.wait(300))
     except HostError:
@@ -240,23 +284,17 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
         lake.running.run("edge", ["pkill", "-9", "-f", "hudictl"])
     run.said.append(_told(process.said()))
     while run.codes[-1:] != [0] and len(run.codes) < _TRIES:
-        if operation in ("restore", "rollback") and dice.random() < 0.3:
-            run.said.append(lake.hudictl(prefix, "resume", "--yes", *lock, spark=spark).err.strip()[-400:])
-        said = lake.hudictl(prefix, *command, "--yes", spark=spark)
+        if run.operation in ("restore", "rollback") and dice.random() < 0.3:
+            lock = services.zookeeper_lock(["zk"]) if run.locked else []
+            said = lake.hudictl(scene.prefix, "resume", "--yes", *lock, spark=run.spark)
+            run.said.append(said.err.strip()[-400:])
+        said = lake.hudictl(scene.prefix, *scene.command, "--yes", spark=run.spark)
         assert said.code != 2, said.err
         run.codes.append(said.code)
         run.said.append((said.err or said.out).strip())
         if said.code:
             # The claim of a process on another host that was killed is dead only after a while.
             time.sleep(10)
-    run.problems.extend(_problems(lake, prefix, done, before, run))
-    if lake.judges and not run.problems:
-        run.problems.extend(_problems_of_hudi(lake, prefix, here, folder))
-    if not run.problems:
-        run.problems.extend(_problems_of_later_writers(lake, prefix, done, before, run))
-    run.seconds.append(round(time.monotonic() - begun))
-    shutil.rmtree(folder)
-    return run
 
 
 def _wait_for(process: Process, words: str) -> None:
@@ -271,49 +309,46 @@ def _told(said: str) -> str:
     return "\n".join(line for line in said.splitlines() if not re.match(r"\d{4}-\d\d-\d\d ", line)).strip()
 
 
-def _problems_of_hudi(lake: Lake, prefix: str, here: Copy, folder: Path) -> list[str]:
+def _problems_of_hudi(lake: Lake, scene: Scene, folder: Path) -> list[str]:
     """What the real Hudi sees and writes otherwise than in the table where nothing has happened."""
-    hudi = lake.judges[here.version]
-    there = services.download(lake.running, "s3", lake.endpoint, prefix, folder / "found")
+    hudi, here = lake.judges[scene.here.version], scene.here.path
+    there = services.download(lake.running, "s3", lake.endpoint, scene.prefix, folder / "found")
     try:
-        wanted, found = hudi.both_rows(here.path), hudi.both_rows(there)
+        wanted, found = hudi.both_rows(here), hudi.both_rows(there)
         if wanted != found:
             return [f"Hudi reads {found}, not {wanted}"]
-        for path in (here.path, there):
+        for path in (here, there):
             hudi.upsert(path, batch(range(0, 60, 7), 99))
-        wanted, found = hudi.both_rows(here.path), hudi.both_rows(there)
+        wanted, found = hudi.both_rows(here), hudi.both_rows(there)
         return [] if wanted == found else [f"after a write Hudi reads {found}, not {wanted}"]
     except (judge.JudgeError, AssertionError) as error:
         return [f"Hudi: {error}"[:2000]]
 
 
-def _problems(lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[str, str], run: Run) -> list[str]:
-    """What must not be, at the end and after a while."""
+def _problems(lake: Lake, scene: Scene, run: Run) -> list[str]:
+    """What must not be at the end."""
     if run.codes[-1:] != [0]:
         return [f"it does not end: {run.codes}"]
-    problems = _wrong(lake.stored(prefix), done, before, run.version)
-    said = lake.hudictl(prefix, "check", spark=False)
+    problems = _wrong(lake.stored(scene.prefix), scene.done, scene.before, run.version)
+    said = lake.hudictl(scene.prefix, "check", spark=False)
     if said.code not in (0, 3) or (said.code and said.error["fields"]["errors"]):
         problems.append(f"check ends with {said.code}: {(said.err or said.out)[-400:]}")
     return problems
 
 
-def _problems_of_later_writers(
-    lake: Lake, prefix: str, done: Mapping[str, str], before: Mapping[str, str], run: Run
-) -> list[str]:
-    """What a task that comes late has done to others' files, after a while."""
-    problems = []
+def _problems_of_later_writers(lake: Lake, scene: Scene, run: Run, heal: Callable[[], None]) -> list[str]:
+    """What a task that comes late has done to others' files, a while after all is healed."""
+    problems, done = [], scene.done
     if "keep" in run.operation:
-        said = lake.hudictl(
-            prefix, "undo", _document(run.said[-1])["result"]["undo"], "--idle", "0s", "--yes", spark=False
-        )
+        command = ["undo", _document(run.said[-1])["result"]["undo"], "--idle", "0s", "--yes"]
+        said = lake.hudictl(scene.prefix, *command, spark=False)
         problems += [f"undo ends with {said.code}: {said.err}"] if said.code else []
-        done = before
-    later = sorted(before.keys() - done.keys())[:20] or sorted(done)[:2]
-    if later:
-        lake.write(prefix, later)
+        done = scene.before
+    later = sorted(scene.before.keys() - done.keys())[:20] or sorted(done)[:2]
+    lake.write(scene.prefix, later)
+    heal()
     time.sleep(_LATE_SECONDS)
-    now = lake.stored(prefix)
+    now = lake.stored(scene.prefix)
     written = hashlib.md5(_LATER.encode()).hexdigest()
     problems += [f"{name} of a later writer is touched" for name in later if now.get(name) != written]
     return problems + _wrong({**now, **{name: done[name] for name in later if name in done}}, done, {}, run.version)
