@@ -35,10 +35,13 @@ _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetry
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
 UNAUTHENTICATED = "Unauthenticated"
 """The name of an answer that asks for a ticket: it is no exception of HDFS."""
-_BY_TICKET = "GETDELEGATIONTOKEN"
-"""The call for which a token is not enough."""
+_GET_TOKEN, _EXTEND_TOKEN = "GETDELEGATIONTOKEN", "RENEWDELEGATIONTOKEN"
+_BY_TICKET = (_GET_TOKEN, _EXTEND_TOKEN)
+"""The calls for which a token is not enough."""
+_EXTEND_AGAIN_S = 60.0
 EXPIRED = "InvalidToken"
-"""The exception for a token that was not renewed for a day (``dfs.namenode.delegation.token.renew-interval``)."""
+"""The exception for a token that nobody has extended (for ``dfs.namenode.delegation.token.renew-interval``, a day), or
+that has reached the greatest age (``max-lifetime``, a week)."""
 _NAMELESS = {
     "is in safe mode": "SafeModeException",
     "lease recovery is in progress": "RecoveryInProgressException",
@@ -81,12 +84,14 @@ class WebHdfs:
         self.user = identity.user
         self._active = addresses[0]
         self._token = ""
-        self._by_ticket = identity.kerberos
+        self._has_ticket = identity.kerberos
+        self._extend_at = 0.0
         self._session: requests.Session | None = None
         self._starting, self._renewing = threading.Lock(), threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_by_ticket": False, "_session": None, "_starting": None, "_renewing": None}
+        self._extend()
+        return {**self.__dict__, "_has_ticket": False, "_session": None, "_starting": None, "_renewing": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _starting=threading.Lock(), _renewing=threading.Lock())
@@ -94,15 +99,35 @@ class WebHdfs:
     def login(self) -> None:
         """With Kerberos, gets a token by the ticket, for all calls that follow. Raises as ``ask``."""
         if self.identity.kerberos:
-            self._renew("")
+            self._replace("")
             self.user = self.ask("GET", "GETHOMEDIRECTORY", "/")["Path"].rpartition("/")[2]
 
-    def _renew(self, token: str) -> None:
-        """Gets a token by the ticket, unless another thread has one already instead of this. Raises as ``ask``."""
-        with self._renewing:
+    def _replace(self, token: str) -> None:
+        """Gets another token by the ticket, unless another thread has done it. Raises as ``ask``."""
+        with self._renewing, _ticket(self._connected()):
             if self._token == token:
-                with _ticket(self._connected()):
-                    self._token = self.ask("GET", _BY_TICKET, "/")["Token"]["urlString"]
+                self._token = self.ask("GET", _GET_TOKEN, "/")["Token"]["urlString"]
+                self._extend_at = self._extended()
+
+    def _extend(self) -> None:
+        """Once half of its time has passed, extends the token, also that of the processes that were sent it.
+
+        Where it cannot be, it is replaced when it has expired.
+        """
+        if not self._has_ticket or time.monotonic() < self._extend_at:
+            return
+        with self._renewing, _ticket(self._connected()):
+            if time.monotonic() >= self._extend_at:
+                try:
+                    self._extend_at = self._extended()
+                except (RemoteError, NoAnswer) as error:
+                    _log.debug("the token was not extended: %s", error)
+                    self._extend_at = time.monotonic() + _EXTEND_AGAIN_S
+
+    def _extended(self) -> float:
+        """Extends the token; when to do it again."""
+        until_ms: int = self.ask("PUT", _EXTEND_TOKEN, "/", token=self._token)["long"]
+        return time.monotonic() + (until_ms / 1000 - time.time()) / 2
 
     def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
         """A call that only a name node answers: its JSON, None if the answer is empty.
@@ -146,13 +171,16 @@ class WebHdfs:
     ) -> tuple[str, bytes]:
         """The URL that has answered, and the bytes. With a body, also an empty one, a data node answers, or HttpFS
         itself. As many ``data_nodes`` as do not answer are passed over."""
+        if op in _BY_TICKET:
+            return self._answered(method, op, path, body, parameters, data_nodes)
+        self._extend()
         token = self._token
         try:
             return self._answered(method, op, path, body, parameters, data_nodes)
         except RemoteError as error:
-            if error.name != EXPIRED or not token or not self._by_ticket:
+            if error.name != EXPIRED or not self._has_ticket:
                 raise
-        self._renew(token)
+        self._replace(token)
         return self._answered(method, op, path, body, parameters, data_nodes)
 
     def _answered(
@@ -228,7 +256,7 @@ class WebHdfs:
         return answer, received
 
     def _query(self, op: str, parameters: Mapping[str, object], passed_over: list[str]) -> str:
-        if self._token and op != _BY_TICKET:
+        if self._token and op not in _BY_TICKET:
             who = {"delegation": self._token}
         else:
             who = {} if self.identity.kerberos else {"user.name": self.identity.user}

@@ -3,6 +3,7 @@
 import multiprocessing
 import pickle
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,23 @@ def test_another_process_needs_no_ticket(secure: Hdfs, monkeypatch: pytest.Monke
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/nothing")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(_read, (pickle.dumps(store), "from here")) == b"body"
+
+
+@pytest.mark.usefixtures("ticket")
+def test_a_token_is_extended(secure: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At half of its time, for those who were sent it, too; where the ticket is gone, not."""
+    client = vars(opened(secure, monkeypatch))["client"]
+    token, first = client._token, client._extend_at
+    assert 11 * 3600 < first - time.monotonic() <= 12 * 3600
+    client._extend_at = 0.0
+    pickle.dumps(client)
+    assert client._token == token
+    assert client._extend_at > first
+    client._extend_at = 0.0
+    monkeypatch.setenv("KRB5CCNAME", "FILE:/nothing")
+    client._session.cookies.clear()  # by which HDFS knows who had a ticket
+    client.ask("GET", "GETFILESTATUS", "/t")
+    assert 0 < client._extend_at - time.monotonic() <= 60
 
 
 @pytest.mark.usefixtures("ticket")
