@@ -17,6 +17,7 @@ PARTS = (
     *("hdfs", "common", "hdfs-client", "yarn-client", "yarn-server-resourcemanager", "yarn-server-nodemanager"),
     "yarn-server-timelineservice",  # the resource manager needs its classes, whether it is used or not
 )
+RELEASES = ("3.3.6", "3.4.3")
 JARS = "/opt/hadoop"
 CONF = "/etc/hadoop/conf"
 DATA = "/var/lib/hadoop"
@@ -103,9 +104,9 @@ class Layout:
         return [host for host in dict.fromkeys(found) if host]
 
 
-def jars() -> dict[Path, str]:
+def jars(release: str = RELEASES[0]) -> dict[Path, str]:
     """The folder of Hadoop's hosts."""
-    return {libraries(*(f"org.apache.hadoop:hadoop-{part}:3.3.6" for part in PARTS)): JARS}
+    return {libraries(*(f"org.apache.hadoop:hadoop-{part}:{release}" for part in PARTS)): JARS}
 
 
 def configure(datacentre: Datacentre, layout: Layout) -> None:

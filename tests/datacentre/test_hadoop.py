@@ -57,10 +57,12 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "packed"
 
 
-@pytest.fixture(scope="module")
-def lake(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Datacentre]:
+@pytest.fixture(scope="module", params=hadoop.RELEASES)
+def lake(
+    packed: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Datacentre]:
     """Without Kerberos. Its hosts have neither Spark nor packages for Python: both come with the job."""
-    host = {**base(), **hadoop.jars()}
+    host = {**base(), **hadoop.jars(request.param)}
     hosts = {**dict.fromkeys(LAYOUT.hosts, host), "edge": {**edge(), packed: "/opt/packed"}}
     with start_hosts(tmp_path_factory.mktemp("lake"), hosts) as running:
         hadoop.configure(running, LAYOUT)
