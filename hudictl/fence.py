@@ -75,6 +75,11 @@ class Fenced(Generic[Task, Value]):
         return self.function(task)
 
 
+def claim_path(number: int) -> str:
+    """The file of a link, in the table."""
+    return f"{OWN}/claim-{number}"
+
+
 def claim_links(storage: Storage) -> dict[int, FileStatus]:
     """The links of the chain of claims, by their numbers. Raises StorageFailed."""
     return {int(match[1]): entry for entry in entries_of(storage, OWN) if (match := _NAME.match(entry.name))}

@@ -332,17 +332,9 @@ def lsm_range(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match and match[1] <= match[2] else None
 
 
-def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
-    """The instants of one Parquet file of layout 2; all of them are completed. Their metadata is not read.
-
-    Raises:
-        Unreadable.
-    """
-    return list(lsm_instants(read_at, size, name))
-
-
 def lsm_instants(read_at: ReadAt, size: int, name: str, after: str = "") -> Iterator[ArchivedInstant]:
-    """The same as they come: a file can have very many.
+    """The instants of one Parquet file of layout 2, as they come: it can have very many. All of them are completed.
+    Their metadata is not read.
 
     Args:
         after: a row group is not read if all its instants were requested and completed up to this time.
@@ -381,7 +373,7 @@ def decode_lsm_bodies(
     none).
 
     Raises:
-        Unreadable: also behind the last, where one of the instants is not found, which ``decode_lsm`` has found.
+        Unreadable: also behind the last, where one of the instants is not found, which ``lsm_instants`` has found.
     """
     columns = {"instantTime": TEXT, "action": TEXT, "metadata": BYTES, **({"plan": BYTES} if plans else {})}
     lost = set(wanted)

@@ -30,7 +30,7 @@ def reader(body: bytes) -> log_blocks.ReadAt:
 
 
 def lsm(body: bytes, name: str) -> list[ArchivedInstant]:
-    return fmt.decode_lsm(reader(body), len(body), name)
+    return list(fmt.lsm_instants(reader(body), len(body), name))
 
 
 def archive(version: str) -> dict[str, bytes]:
@@ -233,7 +233,7 @@ def test_of_a_large_archive_only_the_columns_are_read_that_matter() -> None:
         read += length
         return body[offset : offset + length]
 
-    assert [entry.time for entry in fmt.decode_lsm(read_at, len(body), "it")] == texts
+    assert [entry.time for entry in fmt.lsm_instants(read_at, len(body), "it")] == texts
     assert read < len(body) / 50
     read = 0
     wanted = {(text, "commit") for text in texts[3:5]}
@@ -283,7 +283,7 @@ def test_a_storage_that_fails_under_the_reader_is_no_damage(error: Exception) ->
 
     for size in (10, 10_000_000):
         with pytest.raises(type(error)):
-            fmt.decode_lsm(read_at, size, "it")
+            list(fmt.lsm_instants(read_at, size, "it"))
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def archive_records(body: bytes) -> None:
 def archive_parquet(body: bytes) -> None:
     """Its instants, each with time and action, and their files."""
     with suppress(Unreadable):
-        found = archived_timeline.decode_lsm(Bytes(body).read_at, len(body), "it")
+        found = list(archived_timeline.lsm_instants(Bytes(body).read_at, len(body), "it"))
         wanted = {(entry.time, entry.action) for entry in found}
         bodies = archived_timeline.decode_lsm_bodies(Bytes(body).read_at, len(body), "it", wanted, plans=True)
         assert {key for key, _, _ in bodies} == wanted

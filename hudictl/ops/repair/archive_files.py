@@ -171,7 +171,7 @@ class _Looked:
 
     def times(self, name: str) -> frozenset[str]:
         """Raises Unreadable."""
-        return frozenset(entry.time for entry in fmt.decode_lsm(self._read_at(name), self.sizes[name], name))
+        return frozenset(entry.time for entry in fmt.lsm_instants(self._read_at(name), self.sizes[name], name))
 
     def _read_at(self, name: str) -> ReadAt:
         path = f"{self.table.layout.archive}/{name}"

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
-from hudictl.fence import Fence, claim_links
+from hudictl.fence import Fence, claim_links, claim_path
 from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.layouts import OWN, SCRATCH
+from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.limits import RECORD_BYTES
 from hudictl.storage import Storage, entries_of, read_whole
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
@@ -68,8 +68,8 @@ class Claim:
             )
         if highest < self.number:
             raise Conflict(
-                f"{_path(self.number)} was deleted while this process held it: another hudictl may be using the table "
-                "now",
+                f"{claim_path(self.number)} was deleted while this process held it: another hudictl may be using the "
+                "table now",
                 hint="make sure that no other hudictl is running; then run the same command again, or `hudictl resume`",
                 claim=self.number,
             )
@@ -86,7 +86,7 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
     """
     held = _acquire(storage, command)
     try:
-        with kept_alive(lambda: storage.touch(_path(held.number))):
+        with kept_alive(lambda: storage.touch(claim_path(held.number))):
             _clear_scratch(storage)
             yield held
     except (Exception, KeyboardInterrupt):
@@ -104,9 +104,9 @@ def living_owner(storage: Storage, now_ms: int) -> Owner | None:
         now_ms: the storage's time.
     """
     number = max(claim_links(storage), default=0)
-    found = storage.stat(_path(number)) if number else None
+    found = storage.stat(claim_path(number)) if number else None
     try:
-        owner = decode(_Link, parse_json(read_whole(storage, _path(number), RECORD_BYTES))) if found else None
+        owner = decode(_Link, parse_json(read_whole(storage, claim_path(number), RECORD_BYTES))) if found else None
     except (ValueError, FileNotFoundError):
         return None
     if found is None or owner is None or owner.released:
@@ -130,14 +130,14 @@ def _acquire(storage: Storage, command: str) -> Claim:
     held = Claim(storage, highest + 1, current_owner(command))
     before_ms = host_now_ms()
     try:
-        storage.create(_path(held.number), _encode(held.owner, released=False))
+        storage.create(claim_path(held.number), _encode(held.owner, released=False))
     except FileExistsError as error:
         raise Conflict("another hudictl claimed the table at the same moment", hint="run the command again") from error
     after_ms = host_now_ms()
     _prove_exclusive(held)
     held.check()
     # Only the highest link counts; a slow process that creates a lower one again finds the higher one in its check.
-    storage.delete([_path(number) for number in claim_links(storage) if number < held.number])
+    storage.delete([claim_path(number) for number in claim_links(storage) if number < held.number])
     try:
         _check_clock(storage, held, before_ms, after_ms)
     except HudictlError:
@@ -149,7 +149,7 @@ def _acquire(storage: Storage, command: str) -> Claim:
 def _prove_exclusive(held: Claim) -> None:
     """A second create must fail: some stores accept the condition but ignore it. Then the link is released already."""
     try:
-        held.storage.create(_path(held.number), _encode(held.owner, released=True))
+        held.storage.create(claim_path(held.number), _encode(held.owner, released=True))
     except FileExistsError:
         return
     raise Unsupported(
@@ -159,15 +159,15 @@ def _prove_exclusive(held: Claim) -> None:
 
 
 def _refuse_living(storage: Storage, number: int) -> None:
-    found = storage.stat(_path(number))
+    found = storage.stat(claim_path(number))
     try:
-        owner = decode(_Link, parse_json(read_whole(storage, _path(number), RECORD_BYTES)))
+        owner = decode(_Link, parse_json(read_whole(storage, claim_path(number), RECORD_BYTES)))
     except (ValueError, FileNotFoundError):
         # Claims are created complete: this one was created by hand, or by another version.
         raise Conflict(
-            f"{_path(number)} cannot be read",
+            f"{claim_path(number)} cannot be read",
             hint="if no other hudictl is running, delete the file",
-            file=_path(number),
+            file=claim_path(number),
         ) from None
     if owner.released:
         return
@@ -188,7 +188,7 @@ def _refuse_living(storage: Storage, number: int) -> None:
 
 def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -> None:
     """The claim file was created between two times of this host, and has the storage's time."""
-    found = storage.stat(_path(held.number))
+    found = storage.stat(claim_path(held.number))
     skew_ms = compare_clocks(found.modified_ms if found else 0, before_ms, after_ms).skew_ms
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
@@ -201,7 +201,7 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
 def _release(held: Claim) -> None:
     # On a full disk the claim cannot be released, but it ends with this process anyway.
     with suppress(StorageFailed):
-        held.storage.replace(_path(held.number), _encode(held.owner, released=True))
+        held.storage.replace(claim_path(held.number), _encode(held.owner, released=True))
 
 
 def _clear_scratch(storage: Storage) -> None:
@@ -209,10 +209,6 @@ def _clear_scratch(storage: Storage) -> None:
     entries = entries_of(storage, SCRATCH)
     dead_ms = host_now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
-
-
-def _path(number: int) -> str:
-    return f"{OWN}/claim-{number}"
 
 
 def _encode(owner: Owner, *, released: bool) -> bytes:

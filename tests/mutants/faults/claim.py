@@ -82,8 +82,8 @@ FAULTS = (
     ),
     Fault(
         FILE,
-        '        raise Conflict(\n            f"{_path(number)} cannot be read",',
-        '        return\n        raise Conflict(\n            f"{_path(number)} cannot be read",',
+        '        raise Conflict(\n            f"{claim_path(number)} cannot be read",',
+        '        return\n        raise Conflict(\n            f"{claim_path(number)} cannot be read",',
         "a claim that cannot be read counts as dead",
     ),
     Fault(

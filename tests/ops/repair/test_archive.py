@@ -10,7 +10,7 @@ import pytest
 
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats import archived_timeline as fmt
-from hudictl.formats.archived_timeline import check_lsm, decode_lsm
+from hudictl.formats.archived_timeline import check_lsm, lsm_instants
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
@@ -288,7 +288,7 @@ def instants_of(base: Path, names: list[str]) -> set[tuple[str, str, str]]:
     for name in names:
         body = (lsm(base) / name).read_bytes()
         read: Callable[[int, int], bytes] = lambda offset, length, body=body: body[offset : offset + length]  # type: ignore[misc]  # noqa: E731
-        found |= {(entry.time, entry.action, "") for entry in fmt.decode_lsm(read, len(body), name)}
+        found |= {(entry.time, entry.action, "") for entry in fmt.lsm_instants(read, len(body), name)}
     return found
 
 
@@ -419,7 +419,7 @@ def test_a_file_with_damaged_contents_makes_room(tmp_path: Path) -> None:
         damaged = body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]
         read_at = partial(_slice, damaged)
         with suppress(Unreadable):
-            decode_lsm(read_at, len(damaged), file.name)
+            list(lsm_instants(read_at, len(damaged), file.name))
             try:
                 check_lsm(read_at, len(damaged), file.name)
             except Unreadable:
