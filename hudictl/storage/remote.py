@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
+from hudictl.secrets import masked
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
 
 _log = logging.getLogger(__name__)
@@ -363,7 +364,8 @@ def _reason_of(function: Callable[[_Item], object]) -> Callable[[_Item], str | N
 
 
 def words(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    """What a driver says, without what gives its reader access: the URL of a request may be in it."""
+    return masked(str(error)) or type(error).__name__
 
 
 @contextmanager

@@ -95,13 +95,14 @@ def test_an_unknown_scheme_is_storage_failed() -> None:
 
 
 def test_a_store_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a driver raises is StorageFailed with the path; an absent file is none."""
+    """Whatever a driver raises is StorageFailed with the path, without the signature of a request; an absent file is
+    none."""
 
     class OfTheDriver(Exception):
         pass
 
     def broken(*_: Any, **__: Any) -> Any:
-        raise OfTheDriver("access denied")
+        raise OfTheDriver("access denied: GET https://host/p?comp=list&sig=s3cr3t%3D")
 
     store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp")
     for method in ("ls", "info", "cat_file", "find"):
@@ -111,6 +112,8 @@ def test_a_store_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(StorageFailed, match="access denied") as caught:
             call("p")
         assert caught.value.fields["path"] == "p"
+        assert "sig=***" in caught.value.message
+        assert "s3cr3t" not in caught.value.message
 
 
 @pytest.mark.parametrize("verb", ["replace", "touch"])
