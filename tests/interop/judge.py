@@ -397,13 +397,10 @@ def start(
             jars.append(compile_client(scratch, jars))
         log = scratch / "log"
         inside = () if network_of is None else ("nsenter", "-t", str(network_of), "-n")
+        command = [*inside, str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch)]
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [
-                    *inside,
-                    *(str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch)),
-                    json.dumps(store.settings),
-                ],
+                [*command, json.dumps(store.settings)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
