@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -167,20 +167,8 @@ class Lake:
     def stored(self, prefix: str) -> dict[str, str]:
         return data(services.stored(self.running, "s3", self.endpoint, prefix))
 
-    def write(self, prefix: str, names: Collection[str]) -> None:
-        """A later writer's files."""
-        words = [sys.executable, "-c", _WRITE, self.endpoint, BUCKET, prefix, *names]
-        self.running.check("s3", words, services.KEYS)
-
 
 _ENVIRONMENT = {"PYSPARK_PYTHON": f"{services.PYTHON}/bin/python", "TZ": "America/St_Johns"}
-_LATER = "of a later writer"
-_WRITE = f"""
-import boto3, sys
-for name in sys.argv[4:]:
-    key = f"{{sys.argv[3]}}/{{name}}"
-    boto3.client("s3", endpoint_url=sys.argv[1]).put_object(Bucket=sys.argv[2], Key=key, Body=b"{_LATER}")
-"""
 
 
 @contextmanager
@@ -345,11 +333,11 @@ def _problems_of_later_writers(lake: Lake, scene: Scene, run: Run, heal: Callabl
         problems += [f"undo ends with {said.code}: {said.err}"] if said.code else []
         done = scene.before
     later = sorted(scene.before.keys() - done.keys())[:20] or sorted(done)[:2]
-    lake.write(scene.prefix, later)
+    services.write(lake.running, "s3", lake.endpoint, scene.prefix, later)
     heal()
     time.sleep(_LATE_SECONDS)
     now = lake.stored(scene.prefix)
-    written = hashlib.md5(_LATER.encode()).hexdigest()
+    written = hashlib.md5(services.LATER.encode()).hexdigest()
     problems += [f"{name} of a later writer is touched" for name in later if now.get(name) != written]
     return problems + _wrong({**now, **{name: done[name] for name in later if name in done}}, done, {}, run.version)
 

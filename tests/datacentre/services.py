@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 import venv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -57,6 +57,13 @@ for key in pages.search("Contents[].Key"):
     path = pathlib.Path(sys.argv[4], key[len(sys.argv[3]) + 1 :])
     path.parent.mkdir(parents=True, exist_ok=True)
     client.download_file(sys.argv[2], key, str(path))
+"""
+LATER = "of a later writer"
+_WRITE = f"""
+import boto3, sys
+for name in sys.argv[4:]:
+    key = f"{{sys.argv[3]}}/{{name}}"
+    boto3.client("s3", endpoint_url=sys.argv[1]).put_object(Bucket=sys.argv[2], Key=key, Body=b"{LATER}")
 """
 _DIGESTS = """
 import boto3, json, sys
@@ -186,6 +193,11 @@ def stored(datacentre: Datacentre, host: str, endpoint: str, prefix: str) -> dic
     """The MD5 digest of each object below a prefix, by its name there."""
     found = datacentre.check(host, [sys.executable, "-c", _DIGESTS, endpoint, BUCKET, prefix], KEYS)
     return dict(json.loads(found))
+
+
+def write(datacentre: Datacentre, host: str, endpoint: str, prefix: str, names: Collection[str]) -> None:
+    """A later writer's files."""
+    datacentre.check(host, [sys.executable, "-c", _WRITE, endpoint, BUCKET, prefix, *names], KEYS)
 
 
 def storage_options(endpoint: str, **more: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests import support
-from tests.datacentre.hosts import Datacentre, Process, start_hosts
+from tests.datacentre.hosts import Datacentre, start_hosts
+from tests.datacentre.pause_support import standing_still
 from tests.datacentre.services import (
     COMMAND_SECONDS,
     base,
@@ -74,23 +75,6 @@ def shore(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             yield Shore(running, endpoint, hudi, lock)
 
 
-@contextmanager
-def standing_still(shore: Shore, process: Process, phase: str) -> Iterator[None]:
-    """The operator's host stops soon after a phase has begun. The store is slow until then: else all would be over."""
-    manner = shore.running.hosts["s3"].path("/tmp/manner")
-    manner.write_text("late 0.3")
-    try:
-        shore.running.wait_for_words(process, f"step: {phase}\n", COMMAND_SECONDS)
-        time.sleep(0.3)
-        shore.running.pause("edge")
-        assert process.outside.poll() is None, process.said()
-        manner.unlink()
-        yield
-    finally:
-        manner.unlink(missing_ok=True)
-        shore.running.resume("edge")
-
-
 @pytest.mark.parametrize(
     ("operation", "phase"), [(operation, phase) for operation, phases in CASES.items() for phase in phases]
 )
@@ -110,7 +94,7 @@ def test_a_writer_gets_the_lock(shore: Shore, operation: str, phase: str, tmp_pa
     words = (*command, "--idle", "0s", *zone, *zookeeper_lock(["zk"]), "--yes", *reached)
 
     process = spawn_hudictl(running, "edge", *words, "--verbose")
-    with standing_still(shore, process, phase):
+    with standing_still(running, process, phase):
         time.sleep(SESSION_SECONDS + 1)
         refused = pytest.raises(judge.JudgeError, match="Found pending restore in active timeline")
         with refused if operation == "restore" else nullcontext():

@@ -10,6 +10,7 @@ import pytest
 from hudictl.table.locks.claim import DEAD_AFTER_MS
 from tests.datacentre.hosts import Datacentre, start_hosts
 from tests.datacentre.outcome_support import WORDS, data, restored
+from tests.datacentre.pause_support import standing_still
 from tests.datacentre.services import (
     COMMAND_SECONDS,
     base,
@@ -20,6 +21,7 @@ from tests.datacentre.services import (
     storage_options,
     stored,
     upload,
+    write,
 )
 
 pytestmark = [pytest.mark.datacentre, pytest.mark.full]
@@ -48,6 +50,44 @@ def test_at_the_same_time(hosts: Datacentre, tmp_path: Path) -> None:
     said = hudictl(hosts, refused.host, *words)
     assert (said.code, said.json["outcome"]) == (0, "nothing to do"), said.err
     assert data(stored(hosts, "s3", ENDPOINT, "both")) == table.after
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "begin the restore",
+        "write rollback plans",
+        "un-publish instants",
+        "delete files",
+        "remove instants",
+        "roll the metadata table back",
+        "publish the restore",
+    ],
+)
+def test_the_first_host_stands_still(hosts: Datacentre, tmp_path: Path, phase: str) -> None:
+    """Its claim dies, the second operator ends the restore, and others write. Then the first one changes nothing."""
+    table, name = restored("v9", tmp_path), phase.replace(" ", "-")
+    options = ("-t", upload(hosts, "s3", ENDPOINT, table.path, name), *storage_options(ENDPOINT), "-o", "json")
+    words = ("restore", table.target, *WORDS, "--engine", "local", "--yes", *options)
+    first = spawn_hudictl(hosts, "one", *words, "--verbose")
+    with standing_still(hosts, first, phase):
+        time.sleep(DEAD_AFTER_MS / 1000 + 1)
+        said = hudictl(hosts, "two", *words)
+        assert said.code == 0, said.err
+        assert data(stored(hosts, "s3", ENDPOINT, name)) == table.after
+        # A later operation, and files of a writer's under names that come back.
+        said = hudictl(hosts, "two", "savepoint", "create", "--engine", "local", "--yes", *options)
+        assert said.code == 0, said.err
+        write(hosts, "s3", ENDPOINT, name, table.before.keys() - table.after.keys())
+        before = stored(hosts, "s3", ENDPOINT, name)
+    assert first.wait(COMMAND_SECONDS) == 12, first.said()
+    now = stored(hosts, "s3", ENDPOINT, name)
+    changed = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+    # Its own record of what it has done, and that its old claim is released.
+    own = (".hoodie/.hudictl/operations/", ".hoodie/.hudictl/claim-1")
+    assert {path for path in changed if not path.startswith(own)} == set()
+    said = hudictl(hosts, "two", "check", "--engine", "local", *options)
+    assert said.code in (0, 3), said.err
 
 
 def test_the_first_host_is_lost(hosts: Datacentre, tmp_path: Path) -> None:
