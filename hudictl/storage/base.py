@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
+from hudictl.storage.guard import Guard, guard_changes
 
 _NO_NAMES = frozenset({"", ".", ".."})
 _LONGEST = 1024
@@ -82,6 +83,16 @@ class Storage(Protocol):
     delete_batch: ClassVar[int] = 100
     """Paths that one call of ``delete`` is best given: what the store takes in one request; else few, so that several
     calls share the work."""
+
+    def __init_subclass__(cls) -> None:
+        """No store can forget the guard."""
+        super().__init_subclass__()
+        if not vars(cls).get("_is_protocol"):
+            guard_changes(cls)
+
+    @property
+    def guard(self) -> Guard:
+        """What each method that changes files calls first; shared by the storages of folders in this one."""
 
     @property
     def uri(self) -> str:

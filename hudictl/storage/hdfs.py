@@ -16,6 +16,7 @@ from typing import Any
 
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.guard import Guard
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, asks_kerberos, place_of, read_configuration
 from hudictl.storage.webhdfs import EXPIRED, UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
@@ -46,6 +47,7 @@ class HdfsStorage(Storage):
     scratch: str
     client: WebHdfs = field(repr=False)
     ready: set[str] = field(default_factory=set, repr=False, compare=False)
+    _guard: Guard = field(default_factory=Guard, repr=False, compare=False)
 
     @staticmethod
     def open(uri: str, scratch: str, options: Mapping[str, str], _single_operator: bool) -> "HdfsStorage":
@@ -82,6 +84,10 @@ class HdfsStorage(Storage):
             return Credentials(f"the ticket of {found.name}, valid for {int(found.lifetime) // 60} min", facts)
         except GSSError:
             return Credentials("", facts, "get a ticket with kinit")
+
+    @property
+    def guard(self) -> Guard:
+        return self._guard
 
     @property
     def uri(self) -> str:

@@ -17,6 +17,7 @@ from hudictl.storage.base import (
     entries_of,
     files_below,
 )
+from hudictl.storage.guard import Guard
 
 _Value = TypeVar("_Value")
 _KEPT = "kept"
@@ -49,6 +50,10 @@ class Keeping(Storage):
     @property
     def uri(self) -> str:
         return self._now.uri
+
+    @property
+    def guard(self) -> Guard:
+        return self.base.guard
 
     @property
     def _now(self) -> Storage:

@@ -12,7 +12,7 @@ import stat
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 
@@ -34,6 +34,7 @@ from hudictl.storage.descriptors import (
     unlink_in,
     write_pieces,
 )
+from hudictl.storage.guard import Guard
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +57,11 @@ class LocalStorage(Storage):
     root: str
     scratch: str
     inner: str = ""
+    _guard: Guard = field(default_factory=Guard, repr=False, compare=False)
+
+    @property
+    def guard(self) -> Guard:
+        return self._guard
 
     @property
     def uri(self) -> str:

@@ -16,6 +16,7 @@ import fsspec
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.secrets import masked
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
+from hudictl.storage.guard import Guard
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class RemoteStorage(Storage):
     single_operator: bool
     _refused: list[str] = field(default_factory=list, repr=False, compare=False)
     """Why the store gets no requests for several files any more, once it has refused one; also of storages below."""
+    _guard: Guard = field(default_factory=Guard, repr=False, compare=False)
 
     _creates_exclusively = False
     """Whether ``mode="create"`` is a condition that the store itself checks, on files that are never seen in part."""
@@ -84,6 +86,10 @@ class RemoteStorage(Storage):
         """The file system with these settings, and the path of a URI in it."""
         filesystem, root = fsspec.url_to_fs(base, **settings)
         return filesystem, root
+
+    @property
+    def guard(self) -> Guard:
+        return self._guard
 
     @property
     def uri(self) -> str:

@@ -65,10 +65,21 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking, contend: Co
     config = supported_lock(table, locking)
     with claim(table.storage, command) as claimed:
         if config.taken is None:
-            yield Hold(claimed, None)
+            with _guarded(table, Hold(claimed, None)) as held:
+                yield held
             return
-        with locked(table, config.taken, claimed.owner, config.wait_ms, watch, contend) as lock:
-            yield Hold(claimed, lock)
+        with (
+            locked(table, config.taken, claimed.owner, config.wait_ms, watch, contend) as lock,
+            _guarded(table, Hold(claimed, lock)) as held,
+        ):
+            yield held
+
+
+@contextmanager
+def _guarded(table: Table, held: Hold) -> Iterator[Hold]:
+    """If this process stands still, it changes nothing before it has looked at its locks."""
+    with table.storage.guard.looking(held.check):
+        yield held
 
 
 @contextmanager

@@ -105,6 +105,24 @@ def test_the_lock_is_held_with_the_claim_and_given_back(small: Small) -> None:
     assert not lock_of(table).exists()
 
 
+@pytest.mark.parametrize("gone", ["claim", "lock"])
+def test_after_a_standstill_nothing_is_changed_without_them(
+    small: Small, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    """As when the host was stopped for a minute, and another hudictl or a writer has begun."""
+    table, now = locked(small(9)), time.time
+    with hold(table, "restore S", Watch()) as held:
+        table.storage.replace("file", b"mine")
+        if gone == "claim":
+            table.storage.create(f".hoodie/.hudictl/claim-{held.claim.number + 1}", b"theirs")
+        else:
+            lock_of(table).unlink()
+        monkeypatch.setattr("hudictl.storage.guard.time.time", lambda: now() + 60)
+        with pytest.raises(Conflict):
+            table.storage.delete(["file"])
+        assert table.storage.read("file") == b"mine"
+
+
 def test_a_lock_that_cannot_be_given_back_is_told(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writers would wait for it, and nobody would know why. What ended the work before counts more."""
     table = locked(small(9))
