@@ -62,9 +62,10 @@ def of_this_machine() -> tuple[str, str]:
 
 def test_hosts_share_no_files(three: Datacentre, tmp_path: Path) -> None:
     """Neither with each other nor with this machine; what both have installed cannot be written."""
-    assert three.check("one", ["sh", "-c", "hostname; echo x > /tmp/x; echo x > /root/x"]) == "one\n"
-    assert three.check("two", ["sh", "-c", "ls /tmp /root | grep -c x || true"]) == "0\n"
-    assert not [path for path in ("/root/x", "/tmp/x") if Path(path).exists()]
+    name = f"made-by-one-{os.getpid()}"
+    assert three.check("one", ["sh", "-c", f"hostname; echo x > /tmp/{name}; echo x > /root/{name}"]) == "one\n"
+    assert three.check("two", ["sh", "-c", f"ls /tmp /root | grep -c {name} || true"]) == "0\n"
+    assert not [path for path in (f"/root/{name}", f"/tmp/{name}") if Path(path).exists()]
     for folder in (ROOT, tmp_path, Path.home() / ".cache", Path("/sys/class")):
         assert three.run("one", ["ls", str(folder)]).returncode == 2
     assert "Read-only" in three.run("one", ["touch", "/usr/x"]).stderr
