@@ -107,7 +107,8 @@ class WebHdfs:
         with self._renewing, _ticket(self._connected()):
             if self._token == token:
                 self._token = self.ask("GET", _GET_TOKEN, "/")["Token"]["urlString"]
-                self._extend_at = self._extended()
+                # The next call extends it, which also tells until when it is valid.
+                self._extend_at = 0.0
 
     def _extend(self) -> None:
         """Once half of its time has passed, extends the token, also that of the processes that were sent it.
@@ -117,17 +118,14 @@ class WebHdfs:
         if not self._has_ticket or time.monotonic() < self._extend_at:
             return
         with self._renewing, _ticket(self._connected()):
-            if time.monotonic() >= self._extend_at:
-                try:
-                    self._extend_at = self._extended()
-                except (RemoteError, NoAnswer) as error:
-                    _log.debug("the token was not extended: %s", error)
-                    self._extend_at = time.monotonic() + _EXTEND_AGAIN_S
-
-    def _extended(self) -> float:
-        """Extends the token; when to do it again."""
-        until_ms: int = self.ask("PUT", _EXTEND_TOKEN, "/", token=self._token)["long"]
-        return time.monotonic() + (until_ms / 1000 - time.time()) / 2
+            if time.monotonic() < self._extend_at:
+                return
+            try:
+                until_ms: int = self.ask("PUT", _EXTEND_TOKEN, "/", token=self._token)["long"]
+                self._extend_at = time.monotonic() + (until_ms / 1000 - time.time()) / 2
+            except (RemoteError, NoAnswer) as error:
+                _log.debug("the token was not extended: %s", error)
+                self._extend_at = time.monotonic() + _EXTEND_AGAIN_S
 
     def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
         """A call that only a name node answers: its JSON, None if the answer is empty.

@@ -88,6 +88,16 @@ def test_a_token_is_extended(secure: Hdfs, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("ticket")
+def test_a_cluster_that_extends_no_tokens(secure: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token is good as long as it is."""
+    monkeypatch.setattr("hudictl.storage.webhdfs._EXTEND_TOKEN", "UNKNOWN")
+    monkeypatch.setattr("hudictl.storage.webhdfs._BY_TICKET", ("GETDELEGATIONTOKEN", "UNKNOWN"))
+    store = opened(secure, monkeypatch)
+    store.create("once", b"body")
+    assert store.read("once") == b"body"
+
+
+@pytest.mark.usefixtures("ticket")
 def test_a_token_that_is_no_longer_valid(secure: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a day: by the ticket there is a new one, without a ticket there is no way."""
     store = opened(secure, monkeypatch)
