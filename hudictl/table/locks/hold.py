@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -63,23 +63,15 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking, contend: Co
         Unsupported: a lock that hudictl cannot take. UsageError, Refused, StorageFailed, Interrupted.
     """
     config = supported_lock(table, locking)
-    with claim(table.storage, command) as claimed:
-        if config.taken is None:
-            with _guarded(table, Hold(claimed, None)) as held:
-                yield held
-            return
-        with (
-            locked(table, config.taken, claimed.owner, config.wait_ms, watch, contend) as lock,
-            _guarded(table, Hold(claimed, lock)) as held,
-        ):
+    with claim(table.storage, command) as claimed, ExitStack() as stack:
+        lock = None
+        if config.taken is not None:
+            taken = locked(table, config.taken, claimed.owner, config.wait_ms, watch, contend)
+            lock = stack.enter_context(taken)
+        held = Hold(claimed, lock)
+        # If this process stands still, it changes nothing before it has looked at its locks.
+        with table.storage.guard.looking(held.check):
             yield held
-
-
-@contextmanager
-def _guarded(table: Table, held: Hold) -> Iterator[Hold]:
-    """If this process stands still, it changes nothing before it has looked at its locks."""
-    with table.storage.guard.looking(held.check):
-        yield held
 
 
 @contextmanager
