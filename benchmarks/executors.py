@@ -104,8 +104,7 @@ def hosts(folder: Path, workers: Sequence[str]) -> Iterator[Datacentre]:
 
 def start_store(running: Datacentre) -> Process:
     """Versity's gateway, whose requests are in a file."""
-    for made in (f"{STORE}/{versity.BUCKET}", "/srv/users"):
-        running.hosts["s3"].path(made).mkdir(parents=True)
+    running.hosts["s3"].path(f"{STORE}/{versity.BUCKET}").mkdir(parents=True)
     command = ["/opt/versitygw/versitygw", "--access", versity.USER, "--secret", versity.SECRET, "--port", "s3:9000"]
     command += ["--quiet", "--keep-alive", "--access-log", LOG, "posix", STORE]
     process = running.spawn("s3", "versitygw", command)

@@ -1,11 +1,9 @@
 """HDFS with two name nodes, and YARN, whose hosts share nothing with the operator's; without and with Kerberos."""
 
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -153,13 +151,9 @@ def name_node(datacentre: Datacentre) -> Process:
 
 
 def wait_for_inflight(datacentre: Datacentre, name: str) -> None:
-    """Until a restore of a table has begun to change it, by a name node's audit log."""
+    """Until a restore of a table has begun to change it, by the first name node's audit log."""
     words = rf"cmd=rename.*dst=/lake/{name}/\.hoodie/timeline/\S+\.restore\.inflight"
-    nodes = [process for process in datacentre.processes if process.name == "NameNode"]
-    until = time.monotonic() + COMMAND_SECONDS
-    while not any(re.search(words, process.said()) for process in nodes):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    datacentre.wait_for_words(name_node(datacentre), words, COMMAND_SECONDS)
 
 
 def test_a_failover_in_the_middle(lake: Datacentre, tmp_path: Path) -> None:
