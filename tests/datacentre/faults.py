@@ -11,7 +11,6 @@ import json
 import random
 import re
 import shutil
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,9 +108,7 @@ FAULTS: Mapping[str, Fault] = {
     "an executor's host is paused until the next write": replace(_pause("w1"), late=True),
     "the store is paused": _pause("s3", 15),
     "the driver is paused": _pause("edge", 20),
-    "the driver is paused until its claim is dead": Fault(
-        lambda running: running.pause("edge"), lambda running: running.resume("edge"), 70, 80
-    ),
+    "the driver is paused until its claim is dead": replace(_pause("edge", 80), least_s=70),
     "the driver is killed": _kill("edge", "hudictl"),
     "an executor is killed": _kill("w1", "CoarseGrainedExecutorBackend"),
     "a worker's Python is killed": _kill("w2", "pyspark.daemon"),
@@ -176,7 +173,7 @@ def start_lake(folder: Path, *, hudi: bool) -> Iterator[Lake]:
     """Six hosts: the operator's, Spark's master, two of its workers, a store, and a lock's server."""
     executors = services.worker(services.make_python(folder / "python", "s3fs"))
     hosts = {"edge": services.edge(), "master": executors, "w1": executors, "w2": executors}
-    hosts |= {"s3": {**services.base(), Path(sys.prefix): sys.prefix}, "zk": services.zookeeper()}
+    hosts |= {"s3": services.store(), "zk": services.zookeeper()}
     with ExitStack() as stack:
         versions = support.VERSIONS if hudi else ()
         judges = {version: stack.enter_context(judge.start(version)) for version in versions}
@@ -208,8 +205,9 @@ def walk(lake: Lake, seed: int, folder: Path, kind: str = "") -> Run:
     scene = _arranged(lake, run, folder)
     with ExitStack() as healing:
         if fault.late:
-            _bad("slow 1").begin(lake.running)
-            healing.callback(_bad("").end, lake.running)
+            slow = _bad("slow 1")
+            slow.begin(lake.running)
+            healing.callback(slow.end, lake.running)
         process = scene.spawn(lake, run)
         if phase:
             _wait_for(process, f"step: {phase}")

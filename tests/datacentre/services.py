@@ -78,11 +78,16 @@ def base() -> dict[Path, str]:
     return {Path(folder): folder for folder in (sys.base_prefix, JAVA) if not folder.startswith("/usr/")}
 
 
+def store() -> dict[Path, str]:
+    """What the host of an S3 has: the Python of the tests, with its packages."""
+    return {**base(), Path(sys.prefix): sys.prefix}
+
+
 def edge() -> dict[Path, str]:
     """What the operator's host has: hudictl, with all that it needs."""
     # Nothing there can be written: without this, each process would compile all for itself.
     compileall.compile_dir(ROOT / "hudictl", quiet=2)
-    return {**base(), Path(sys.prefix): sys.prefix, ROOT / "hudictl": f"{HUDICTL}/hudictl"}
+    return {**store(), ROOT / "hudictl": f"{HUDICTL}/hudictl"}
 
 
 def worker(python: Path) -> dict[Path, str]:

@@ -1,7 +1,6 @@
 """The real Hudi writes on a host of its own: beside an operator's host that stands still, or whose clock is off."""
 
 import re
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -16,7 +15,6 @@ from tests.datacentre.hosts import Datacentre, start_hosts
 from tests.datacentre.pause_support import standing_still
 from tests.datacentre.services import (
     COMMAND_SECONDS,
-    base,
     clock,
     edge,
     hudictl,
@@ -24,6 +22,7 @@ from tests.datacentre.services import (
     start_s3,
     start_zookeeper,
     storage_options,
+    store,
     stored,
     upload,
     zookeeper,
@@ -59,7 +58,7 @@ class Shore:
 
 @pytest.fixture(scope="module", params=support.VERSIONS)
 def shore(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shore]:
-    hosts = {"edge": edge(), "s3": {**base(), Path(sys.prefix): sys.prefix}, "zk": zookeeper(), "writer": {}}
+    hosts = {"edge": edge(), "s3": store(), "zk": zookeeper(), "writer": {}}
     with start_hosts(tmp_path_factory.mktemp("shore"), hosts) as running:
         endpoint = start_s3(running, "s3")
         start_zookeeper(running, ["zk"])
@@ -70,8 +69,8 @@ def shore(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             "hoodie.cleaner.policy.failed.writes": "LAZY",
             "hoodie.write.lock.wait_time_ms": "20000",
         }
-        store = judge.s3a(f"http://{running.hosts['s3'].address}:9000", "the-key", SECRET)
-        with judge.start(request.param, store, network_of=running.hosts["writer"].pid) as hudi:
+        connector = judge.s3a(f"http://{running.hosts['s3'].address}:9000", "the-key", SECRET)
+        with judge.start(request.param, connector, network_of=running.hosts["writer"].pid) as hudi:
             yield Shore(running, endpoint, hudi, lock)
 
 

@@ -1,6 +1,5 @@
 """Two operators at two hosts do the same to one table at the same time."""
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +12,12 @@ from tests.datacentre.outcome_support import WORDS, data, restored
 from tests.datacentre.pause_support import standing_still
 from tests.datacentre.services import (
     COMMAND_SECONDS,
-    base,
     edge,
     hudictl,
     spawn_hudictl,
     start_s3,
     storage_options,
+    store,
     stored,
     upload,
     write,
@@ -31,8 +30,7 @@ ENDPOINT = "http://s3:9000"
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Datacentre]:
-    s3 = {**base(), Path(sys.prefix): sys.prefix}
-    with start_hosts(tmp_path_factory.mktemp("operators"), {"one": edge(), "two": edge(), "s3": s3}) as running:
+    with start_hosts(tmp_path_factory.mktemp("operators"), {"one": edge(), "two": edge(), "s3": store()}) as running:
         start_s3(running, "s3")
         yield running
 

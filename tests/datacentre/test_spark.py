@@ -1,7 +1,6 @@
 """A standalone cluster of Spark on hosts of its own, an S3 on another, and hudictl on one more; they share nothing."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from tests.datacentre.hosts import Datacentre, start_hosts
 from tests.datacentre.outcome_support import WORDS, data, restored
 from tests.datacentre.services import (
     PYTHON,
-    base,
     edge,
     hudictl,
     make_python,
@@ -18,6 +16,7 @@ from tests.datacentre.services import (
     start_s3,
     start_spark,
     storage_options,
+    store,
     stored,
     upload,
     worker,
@@ -37,8 +36,7 @@ def test_a_restore_by_executors_on_other_hosts(tmp_path: Path, by_executors: str
     """Savepoint, plan, restore and check: what is kept and deleted is what this machine decides alone."""
     table = restored("v9", tmp_path)
     executors = worker(make_python(tmp_path / "python", "s3fs"))
-    s3 = {**base(), Path(sys.prefix): sys.prefix}
-    hosts = {"edge": edge(), "master": executors, "w1": executors, "w2": executors, "s3": s3}
+    hosts = {"edge": edge(), "master": executors, "w1": executors, "w2": executors, "s3": store()}
     with start_hosts(tmp_path / "logs", hosts) as running:
         endpoint = start_s3(running, "s3")
         uri = upload(running, "s3", endpoint, table.path, "table")

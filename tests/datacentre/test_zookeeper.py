@@ -1,6 +1,5 @@
 """A lock that three hosts keep: it holds as long as two of them are there, and without them nothing is changed."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,12 @@ from tests.datacentre.outcome_support import WORDS, data, restored
 from tests.datacentre.services import (
     COMMAND_SECONDS,
     SERVES,
-    base,
     edge,
     hudictl,
     start_s3,
     start_zookeeper,
     storage_options,
+    store,
     stored,
     upload,
     zookeeper,
@@ -29,23 +28,13 @@ SERVERS = ("z1", "z2", "z3")
 
 def test_a_lock_with_and_without_a_majority(tmp_path: Path) -> None:
     table = restored("v9", tmp_path)
-    s3 = {**base(), Path(sys.prefix): sys.prefix}
-    hosts = {"edge": edge(), "s3": s3, **dict.fromkeys(SERVERS, zookeeper())}
+    hosts = {"edge": edge(), "s3": store(), **dict.fromkeys(SERVERS, zookeeper())}
     with start_hosts(tmp_path / "logs", hosts) as running:
         endpoint = start_s3(running, "s3")
         start_zookeeper(running, SERVERS)
         uri = upload(running, "s3", endpoint, table.path, "table")
-        common = (
-            "-t",
-            uri,
-            *storage_options(endpoint),
-            *zookeeper_lock(SERVERS),
-            "--engine",
-            "local",
-            "--yes",
-            "-o",
-            "json",
-        )
+        reached = ("-t", uri, *storage_options(endpoint), *zookeeper_lock(SERVERS))
+        common = (*reached, "--engine", "local", "--yes", "-o", "json")
 
         running.power_off("z1")
         said = hudictl(running, "edge", "savepoint", "create", *common)
