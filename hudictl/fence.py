@@ -71,7 +71,7 @@ class Fenced(Generic[Task, Value]):
     function: Callable[[Task], Value]
 
     def __call__(self, task: Task) -> Value:
-        self.fence.check()
+        self.fence.storage.guard.begin_task(self.fence.check)
         return self.function(task)
 
 

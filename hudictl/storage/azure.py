@@ -9,9 +9,12 @@ from typing import Any
 
 from hudictl.storage.base import Credentials, refuse_larger
 from hudictl.storage.batches import in_batches
+from hudictl.storage.patience import LATER
 from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
+_ONCE: Mapping[str, int] = {"retry_total": 0}
+"""How deletions are sent: the client itself would wait half a minute, and send them again without a look."""
 _OPTIONS = ("connection_string", "account_key", "sas_token", "client_secret", "credential")
 _VARIABLES = (
     *("AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"),
@@ -78,10 +81,29 @@ class AzureStorage(RemoteStorage):
         return self._run(put())
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
+        refused, guard = self._refused, self.guard
+        return in_batches(names, self.delete_batch, self._send, self._delete_singly, self._passes, refused, guard)
+
+    def _passes(self, error: Exception) -> bool | None:
         from azure.core.exceptions import AzureError
 
-        singly, refused = super()._delete, self._refused
-        return in_batches(names, self.delete_batch, self._send, singly, lambda it: isinstance(it, AzureError), refused)
+        if isinstance(error, AzureError):
+            status = getattr(error, "status_code", None)
+            return status is None or status in LATER
+        return super()._passes(error)
+
+    def _delete_one(self, name: str) -> None:
+        from azure.core.exceptions import ResourceNotFoundError
+
+        async def delete() -> None:
+            container, _, blob = name.partition("/")
+            async with self.filesystem.service_client.get_blob_client(container=container, blob=blob) as client:
+                await client.delete_blob(**_ONCE)
+
+        try:
+            self._run(delete())
+        except ResourceNotFoundError as error:
+            raise FileNotFoundError(name) from error
 
     def _send(self, names: Sequence[str]) -> tuple[str, bytes]:
         """One request of several deletions, as ``in_batches`` wants it."""
@@ -99,9 +121,10 @@ class AzureStorage(RemoteStorage):
             request.set_bytes_body(request.body.replace(boundary.encode(), named.encode()))
 
         async def send() -> None:
-            how = {"raise_on_any_failure": False, "raw_request_hook": name_boundary, "raw_response_hook": hear}
+            hooks = {"raw_request_hook": name_boundary, "raw_response_hook": hear}
             async with self.filesystem.service_client.get_container_client(container=container) as client:
-                await client.delete_blobs(*(name.partition("/")[2] for name in names), **how)
+                blobs = (name.partition("/")[2] for name in names)
+                await client.delete_blobs(*blobs, raise_on_any_failure=False, **hooks, **_ONCE)
 
         self._run(send())
         return answer["content"]

@@ -28,7 +28,7 @@ class GcsStorage(RemoteStorage):
         # behind many a firewall, for a minute or more each time (seen with gcsfs 2026.10.1).
         # It also logs each refused request with a traceback, which Python prints unless there is a handler.
         logging.getLogger("gcsfs").addHandler(logging.NullHandler())
-        return importlib.import_module("gcsfs.core").GCSFileSystem
+        return importlib.import_module("hudictl.storage.gcs_driver").GuardedTries
 
     @staticmethod
     def _connected(base: str, driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
@@ -75,9 +75,13 @@ class GcsStorage(RemoteStorage):
         return str(json.loads(answer)["generation"])
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        # Of many a status code gcsfs makes an exception without it.
-        is_repeated = importlib.import_module("gcsfs.retry").is_retriable
-        return in_batches(names, self.delete_batch, self._send, super()._delete, is_repeated, self._refused)
+        refused, guard = self._refused, self.guard
+        return in_batches(names, self.delete_batch, self._send, self._delete_singly, self._passes, refused, guard)
+
+    def _passes(self, error: Exception) -> bool | None:
+        # Of many a status code gcsfs makes an exception without it. These it has met in several tries.
+        is_repeated = importlib.import_module("gcsfs.retry").is_retriable(error)
+        return False if is_repeated else super()._passes(error)
 
     def _send(self, names: Sequence[str]) -> tuple[str, bytes]:
         """One request of several deletions, as ``in_batches`` wants it."""

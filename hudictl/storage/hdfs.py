@@ -47,7 +47,6 @@ class HdfsStorage(Storage):
     scratch: str
     client: WebHdfs = field(repr=False)
     ready: set[str] = field(default_factory=set, repr=False, compare=False)
-    _guard: Guard = field(default_factory=Guard, repr=False, compare=False)
 
     @staticmethod
     def open(uri: str, scratch: str, options: Mapping[str, str], _single_operator: bool) -> "HdfsStorage":
@@ -87,7 +86,7 @@ class HdfsStorage(Storage):
 
     @property
     def guard(self) -> Guard:
-        return self._guard
+        return self.client.guard
 
     @property
     def uri(self) -> str:

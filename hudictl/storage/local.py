@@ -206,6 +206,8 @@ class LocalStorage(Storage):
 
     def _delete(self, path: str, folder: int) -> DeleteOutcome:
         name = path.rpartition("/")[2]
+        # A mounted store may take long for each.
+        self._guard()
         try:
             unlink_in(sidecar_name(name), folder)
             unlink_in(name, folder)

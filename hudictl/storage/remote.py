@@ -16,7 +16,8 @@ import fsspec
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.secrets import masked
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
-from hudictl.storage.guard import Guard
+from hudictl.storage.guard import Guard, TooLateError
+from hudictl.storage.patience import Kept, patiently
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +69,9 @@ class RemoteStorage(Storage):
             takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
             uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
             filesystem, root = cls._connected(base, driver, {"skip_instance_cache": True, **typed, **uncached})
-        return cls(base, filesystem, root.rstrip("/"), single_operator)
+        # Those of hudictl's own ask it each time before they send a request.
+        filesystem.guard = Guard()
+        return cls(base, filesystem, root.rstrip("/"), single_operator, _guard=filesystem.guard)
 
     @staticmethod
     def credentials(_options: Mapping[str, str]) -> Credentials | None:
@@ -305,8 +308,30 @@ class RemoteStorage(Storage):
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
         """Deletes objects; returns the errors of those that still exist. An absent one is no error."""
-        reasons = at_once(_reason_of(self.filesystem.rm_file), names)
-        return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
+        return patiently(self._delete_singly, names, self.guard)
+
+    def _delete_singly(self, names: Sequence[str]) -> dict[str, Kept]:
+        """The same, once, by a request each."""
+
+        def kept(name: str) -> Kept | None:
+            try:
+                self._delete_one(name)
+            except FileNotFoundError:
+                return None
+            except Exception as error:  # each driver has exceptions of its own; the outcome is the path's
+                return Kept(words(error), self._passes(error) or False)
+            return None
+
+        found = zip(names, at_once(kept, names), strict=True)
+        return {name: reason for name, reason in found if reason is not None}
+
+    def _delete_one(self, name: str) -> None:
+        """Raises FileNotFoundError; what the driver raises."""
+        self.filesystem.rm_file(name)
+
+    def _passes(self, error: Exception) -> bool | None:
+        """Whether an error need not come again: see ``in_batches``."""
+        return True if isinstance(error, TooLateError) else None
 
 
 def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> Any:

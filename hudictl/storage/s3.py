@@ -20,7 +20,8 @@ from hudictl.storage.base import (
     other_size,
     refuse_larger,
 )
-from hudictl.storage.batches import Kept, patiently
+from hudictl.storage.guard import TooLateError
+from hudictl.storage.patience import Kept, patiently
 from hudictl.storage.remote import AS_VERSIONS, AT_ONCE, BATCH, RemoteStorage, at_once, errors, status, words
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
@@ -328,7 +329,7 @@ class S3Storage(RemoteStorage):
             raise FileNotFoundError(folder)
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        return patiently(self._delete_once, names)
+        return patiently(self._delete_once, names, self.guard)
 
     def _delete_once(self, names: Sequence[str]) -> dict[str, Kept]:
         """Deletes objects in one call."""
@@ -342,7 +343,7 @@ class S3Storage(RemoteStorage):
             told = [(entry["Key"], str(entry.get("Code")), entry.get("Message")) for entry in found]
             return {keys[key]: Kept(f"{code}: {message}", code in _LATER) for key, code, message in told}
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
-            return dict.fromkeys(names, Kept(words(error)))
+            return dict.fromkeys(names, Kept(words(error), isinstance(error, TooLateError)))
 
 
 def _is(entry: Mapping[str, Any], version: FileVersion) -> bool:

@@ -17,6 +17,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from hudictl.errors import Unsupported
+from hudictl.storage.guard import Guard
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class WebHdfs:
 
     def __init__(self, addresses: tuple[str, ...], identity: Identity) -> None:
         self.addresses = addresses
+        self.guard = Guard()
         self.identity = identity
         self.user = identity.user
         self._active = addresses[0]
@@ -191,6 +193,8 @@ class WebHdfs:
         while True:
             address = self._active
             url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
+            if method != "GET" and op not in _BY_TICKET:
+                self.guard()
             try:
                 answer, received = self._answer(method, url)
                 where = answer.headers.get("Location")

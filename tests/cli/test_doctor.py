@@ -108,6 +108,7 @@ def test_a_driver_that_the_table_needs_is_missing(tell: Tell, monkeypatch: pytes
     monkeypatch.setattr("hudictl.reports.doctor.host.release", lambda package: "")
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     monkeypatch.setitem(sys.modules, "gcsfs.core", None)
+    monkeypatch.delitem(sys.modules, "hudictl.storage.gcs_driver", raising=False)
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     said = tell("doctor", "-t", "gs://lake/t", "-o", "json", *LOCAL)
     found = outcomes(said)

@@ -49,7 +49,7 @@ _LATE_SECONDS = 8.0
 """How long a task that comes late has for its harm, once the operation has ended and all hosts see each other."""
 _TRIES = 5
 # Executors that do not answer are given up in seconds, not in minutes; their tasks are run again.
-_HASTY = {
+HASTY = {
     "spark_network_timeout": "10s",
     "spark_network_timeoutInterval": "5s",
     "spark_executor_heartbeatInterval": "2s",
@@ -153,7 +153,7 @@ class Lake:
     """Of the versions; none, where the real Hudi is not asked."""
 
     def words(self, prefix: str, *, spark: bool = True) -> list[str]:
-        master = ["--master", self.master, *services.settings(**_HASTY)] if spark else ["--engine", "local"]
+        master = ["--master", self.master, *services.settings(**HASTY)] if spark else ["--engine", "local"]
         store = services.storage_options(self.endpoint, config_kwargs='{"read_timeout": 5}')
         return ["-t", f"s3a://{BUCKET}/{prefix}", *store, *master, "-o", "json"]
 
@@ -277,7 +277,7 @@ def _end(lake: Lake, scene: Scene, run: Run, process: Process, dice: random.Rand
         said = lake.hudictl(scene.prefix, *scene.command, "--yes", spark=run.spark)
         assert said.code != 2, said.err
         run.codes.append(said.code)
-        run.said.append((said.err or said.out).strip())
+        run.said.append(f"{said.err}\n{said.out}".strip())
         if said.code:
             # The claim of a process on another host that was killed is dead only after a while.
             time.sleep(10)

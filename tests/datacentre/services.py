@@ -61,9 +61,9 @@ for key in pages.search("Contents[].Key"):
 LATER = "of a later writer"
 _WRITE = f"""
 import boto3, sys
+client = boto3.client("s3", endpoint_url=sys.argv[1])
 for name in sys.argv[4:]:
-    key = f"{{sys.argv[3]}}/{{name}}"
-    boto3.client("s3", endpoint_url=sys.argv[1]).put_object(Bucket=sys.argv[2], Key=key, Body=b"{LATER}")
+    client.put_object(Bucket=sys.argv[2], Key=f"{{sys.argv[3]}}/{{name}}", Body=b"{LATER}")
 """
 _DIGESTS = """
 import boto3, json, sys
@@ -220,9 +220,11 @@ def hudictl(
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-def spawn_hudictl(datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING) -> Process:
-    """The same as a process that goes on."""
-    return datacentre.spawn(host, "hudictl", [sys.executable, "-c", _EAGER, *words], {**operator(), **env})
+def spawn_hudictl(
+    datacentre: Datacentre, host: str, *words: str, env: Mapping[str, str] = NOTHING, changed: str = ""
+) -> Process:
+    """The same as a process that goes on; ``changed``: what runs in it before, as for a hudictl with a fault."""
+    return datacentre.spawn(host, "hudictl", [sys.executable, "-c", changed + _EAGER, *words], {**operator(), **env})
 
 
 def operator() -> dict[str, str]:

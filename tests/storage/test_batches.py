@@ -11,7 +11,9 @@ import pytest
 
 from hudictl.storage import Storage
 from hudictl.storage.batches import has_no_batches, in_batches
+from hudictl.storage.guard import Guard
 from hudictl.storage.open import open_storage
+from hudictl.storage.patience import Kept
 
 KEY = "a2V5"
 
@@ -159,13 +161,11 @@ def test_a_store_without_such_requests_is_asked_once(store: Storage, asked: Stor
 
 
 def test_as_many_files_as_a_request_takes(store: Storage, asked: Store) -> None:
-    """A single file needs none of these requests."""
     size = {"gs": 100, "abfs": 256}[store.uri.partition(":")[0]]
     assert store.delete_batch == size
     store.delete([str(number) for number in range(2 * size + 1)])
     assert sorted(map(len, asked.batches)) == [1, size, size]
-    store.delete(["alone"])
-    assert (len(asked.batches), asked.single) == (3, ["alone"])
+    assert asked.single == []
 
 
 @pytest.mark.parametrize("error", [ConnectionError("reset"), TimeoutError("late"), OSError("503")])
@@ -178,12 +178,12 @@ def test_a_request_that_fails_tells_nothing_of_its_files(error: Exception) -> No
         parts = "".join(f"--b\r\nContent-ID: {number}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" for number in range(len(names)))
         return "multipart/mixed; boundary=b", f"{parts}--b--".encode()
 
-    def singly(names: Sequence[str]) -> dict[str, str]:
+    def singly(names: Sequence[str]) -> dict[str, Kept]:
         assert not names
         return {}
 
     refused: list[str] = []
-    assert in_batches(["a", "b", "c", "d"], 2, send, singly, lambda _: True, refused) == {
+    assert in_batches(["a", "b", "c", "d"], 2, send, singly, lambda _: False, refused, Guard()) == {
         "a": str(error),
         "b": str(error),
     }
@@ -195,13 +195,13 @@ def test_an_answer_without_parts_is_no_success(answer: tuple[str, bytes]) -> Non
     """Each file gets a request of its own, then and later."""
     asked: list[Sequence[str]] = []
 
-    def singly(names: Sequence[str]) -> dict[str, str]:
+    def singly(names: Sequence[str]) -> dict[str, Kept]:
         asked.append(names)
-        return {names[0]: "kept"}
+        return {names[0]: Kept("kept")}
 
     refused: list[str] = []
     for _ in range(2):
-        assert in_batches(["a", "b"], 2, lambda _: answer, singly, lambda _: True, refused) == {"a": "kept"}
+        assert in_batches(["a", "b"], 2, lambda _: answer, singly, lambda _: False, refused, Guard()) == {"a": "kept"}
     assert (asked, len(refused)) == ([["a", "b"], ["a", "b"]], 1)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from hudictl.errors import Conflict
 from hudictl.storage.base import Exclusive, Folders, KeyOrder, Leases, Storage, Versions
+from hudictl.storage.descriptors import unlink_in
 from hudictl.storage.guard import CHANGES, STANDSTILL_SECONDS
 from hudictl.storage.hdfs import HdfsStorage
 from hudictl.storage.keeping import Keeping
@@ -113,6 +114,46 @@ def test_another_process_has_a_guard_of_its_own(store: LocalStorage, clock: Cloc
         sent: LocalStorage = pickle.loads(pickle.dumps(store))
         clock.now_s += 60
         sent.create("f", b"")
+
+
+def test_a_task_looks_however_much_it_does(store: LocalStorage, clock: Clock) -> None:
+    """In its process nobody else looks whether its operation goes on; where it has ended, nothing is changed."""
+    looks: list[float] = []
+    sent: LocalStorage = pickle.loads(pickle.dumps(store))
+    sent.guard.begin_task(lambda: looks.append(clock.now_s))
+    begun = clock.now_s
+    for step in range(10):
+        clock.now_s = begun + 0.3 * step
+        sent.replace("f", b"x")
+    assert looks == [begun, begun + 1.2, begun + 2.4]
+    sent.guard.begin_task(lambda: None)
+    clock.now_s += 0.5
+    sent.delete(["f"])
+    assert store.stat("f") is None
+
+
+def test_each_file_of_a_task_is_guarded(store: LocalStorage, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mounted store may take long for each."""
+    for name in "abc":
+        store.create(name, b"")
+    sent: LocalStorage = pickle.loads(pickle.dumps(store))
+    left = [2]
+
+    def one_less() -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise Conflict("the operation has ended")
+
+    sent.guard.begin_task(one_less)
+
+    def unlink_slowly(name: str, folder: int) -> None:
+        clock.now_s += 1
+        unlink_in(name, folder)
+
+    monkeypatch.setattr("hudictl.storage.local.unlink_in", unlink_slowly)
+    with pytest.raises(Conflict):
+        sent.delete(["a", "b", "c"])
+    assert [name for name in "abc" if store.stat(name)] == ["b", "c"]
 
 
 def test_a_guard_is_no_part_of_what_a_storage_is(store: LocalStorage, tmp_path: Path) -> None:
