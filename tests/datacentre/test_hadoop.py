@@ -14,6 +14,7 @@ import pytest
 from tests.datacentre import hadoop
 from tests.datacentre.hadoop import Layout
 from tests.datacentre.hosts import Datacentre, Process, start_hosts
+from tests.datacentre.jobs_support import do, done_here
 from tests.datacentre.outcome_support import WORDS, Outcome, data, digests, restored
 from tests.datacentre.services import (
     COMMAND_SECONDS,
@@ -259,6 +260,17 @@ def test_kerberos(secure: Datacentre, tmp_path: Path) -> None:
     assert found(secure, SECURE, "kerberos", tmp_path) == table.after
     said = hudictl(secure, "edge", "check", *options, env=env)
     assert (said.code, said.json["rows"]) == (0, []), said.err
+
+
+def test_other_jobs_with_kerberos(secure: Datacentre, tmp_path: Path) -> None:
+    jobs = done_here(tmp_path)
+    hadoop.put(secure, SECURE, jobs.path, "/lake/jobs", USER)
+    hadoop.log_in(secure, "edge", USER, f"/etc/{USER}.keytab")
+    jars = settings(spark_yarn_jars=f"local:{SPARK}/jars/*")
+    options = ("-t", "hdfs:///lake/jobs", *YARN, *jars, "-o", "json")
+    env = {**ENVIRONMENT, "PYSPARK_PYTHON": f"{PYTHON}/bin/python"}
+    do(jobs, lambda *words: hudictl(secure, "edge", *words, *options, env=env))
+    assert found(secure, SECURE, "jobs", tmp_path) == jobs.after
 
 
 def test_a_restore_that_outlives_its_ticket_and_token(secure: Datacentre, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.datacentre.hosts import Datacentre, start_hosts
+from tests.datacentre.jobs_support import do, done_here
 from tests.datacentre.outcome_support import WORDS, data, restored
 from tests.datacentre.services import (
     PYTHON,
@@ -60,3 +61,17 @@ def test_a_restore_by_executors_on_other_hosts(tmp_path: Path, by_executors: str
         assert data(stored(running, "s3", endpoint, "table")) == table.after
         said = hudictl(running, "edge", "check", *others, env=env)
         assert (said.code, said.json["rows"]) == (0, []), said.err
+
+
+@pytest.mark.full
+def test_other_jobs_by_executors_on_other_hosts(tmp_path: Path) -> None:
+    jobs, executors = done_here(tmp_path), worker(make_python(tmp_path / "python", "s3fs", "fastavro"))
+    hosts = {"edge": edge(), "master": executors, "w1": executors, "w2": executors, "s3": store()}
+    with start_hosts(tmp_path / "logs", hosts) as running:
+        endpoint = start_s3(running, "s3")
+        master = start_spark(running, "master", ["w1", "w2"])
+        reached = ("-t", upload(running, "s3", endpoint, jobs.path, "table"), *storage_options(endpoint))
+        spark = ("--master", master, *settings())
+        env = {"PYSPARK_PYTHON": f"{PYTHON}/bin/python"}
+        do(jobs, lambda *words: hudictl(running, "edge", *words, *reached, *spark, "-o", "json", env=env))
+        assert data(stored(running, "s3", endpoint, "table")) == jobs.after
