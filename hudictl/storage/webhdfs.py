@@ -193,8 +193,7 @@ class WebHdfs:
         while True:
             address = self._active
             url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
-            if method != "GET" and op not in _BY_TICKET:
-                self.guard()
+            self._look_before(method, op)
             try:
                 answer, received = self._answer(method, url)
                 where = answer.headers.get("Location")
@@ -219,6 +218,11 @@ class WebHdfs:
             _log.debug("%s: next try in %s s", failure, pause)
             self._active = self.addresses[(self.addresses.index(address) + 1) % len(self.addresses)]
             time.sleep(pause)
+
+    def _look_before(self, method: str, op: str) -> None:
+        """Each time before a change: a look itself reads, and may need another token."""
+        if method != "GET" and op not in _BY_TICKET:
+            self.guard()
 
     def _transfer(self, method: str, where: str, body: bytes, passed_over: list[str]) -> bytes:
         try:

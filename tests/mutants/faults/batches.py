@@ -3,26 +3,27 @@
 from tests.mutants.fault import Fault
 
 BATCHES = "storage/batches.py"
+PATIENCE = "storage/patience.py"
 GCS = "storage/gcs.py"
 TESTS = "storage/test_batches.py"
 
 FAULTS = (
     Fault(
-        BATCHES,
+        PATIENCE,
         "        again = [name for name, (_, later) in kept.items() if later]\n",
         "        again: list[str] = []\n",
         "a restore ends with 20 where a store limits its requests",
         ("storage/test_s3.py::test_what_a_store_has_put_off_is_deleted_later",),
     ),
     Fault(
-        BATCHES,
+        PATIENCE,
         "if not found.later} | left\n",
         "if not found.later}\n",
         "files that a store goes on to put off count as deleted",
         (TESTS,),
     ),
     Fault(
-        BATCHES,
+        PATIENCE,
         "        tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)\n",
         "        tries += 1\n",
         "a restore ends with 3 where a store is slower than hudictl asks",
@@ -30,7 +31,7 @@ FAULTS = (
     ),
     Fault(
         BATCHES,
-        "                return dict.fromkeys(part, Kept(why))\n",
+        "                return dict.fromkeys(part, Kept(why, later))\n",
         "                return {}\n",
         "the files of a request that failed count as deleted",
         (TESTS,),
@@ -65,7 +66,7 @@ FAULTS = (
     ),
     Fault(
         BATCHES,
-        "        return kept | {name: Kept(reason) for name, reason in singly(rest).items()}\n",
+        "        return kept | singly(rest)\n",
         "        singly(rest)\n        return kept\n",
         "a file that is kept by a store without such requests counts as deleted",
         (TESTS,),
@@ -79,22 +80,22 @@ FAULTS = (
     ),
     Fault(
         BATCHES,
-        "    return (400 <= status < 500 or status == 501) and status not in _LATER\n",
+        "    return (400 <= status < 500 or status == 501) and status not in LATER\n",
         "    return status >= 400\n",
         "a store that limits its requests gets one for each file",
         (TESTS,),
     ),
     Fault(
         BATCHES,
-        "            if is_repeated(error) and not has_no_batches(error):\n",
+        "            if later is not None and not has_no_batches(error):\n",
         "            if True:\n",
         "a restore on a server without such requests deletes nothing",
         (TESTS,),
     ),
     Fault(
         BATCHES,
-        "            if is_repeated(error) and not has_no_batches(error):\n",
-        "            if is_repeated(error):\n",
+        "            if later is not None and not has_no_batches(error):\n",
+        "            if later is not None:\n",
         "a restore on Azure without such requests deletes nothing",
         (TESTS,),
     ),

@@ -117,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         "storage/webhdfs.py",
-        "                self.guard()\n",
-        "                pass\n",
+        "            self.guard()\n",
+        "            pass\n",
         "a deletion in HDFS is sent again when others have written",
         TRIES,
     ),

@@ -238,7 +238,7 @@ FAULTS = (
     ),
     Fault(
         S3,
-        "            return dict.fromkeys(names, Kept(words(error)))\n",
+        "            return dict.fromkeys(names, Kept(words(error), isinstance(error, TooLateError)))\n",
         "            return {}\n",
         "files of a lost answer count as deleted",
         ("storage/test_s3.py::test_a_lost_answer_to_a_deletion",),
