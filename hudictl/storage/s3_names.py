@@ -1,7 +1,9 @@
 """s3fs with names as they are: it would read, write and delete ``a`` for ``a?versionId=1``. And without late tries."""
 
+from datetime import datetime
 from typing import Any
 
+from botocore.utils import parse_timestamp
 from s3fs import S3FileSystem
 
 from hudictl.storage.guard import Guard
@@ -24,6 +26,7 @@ class ExactNames(S3FileSystem):  # type: ignore[misc]  # it has no types
         client = await super().set_session(*args, **kwargs)
         if client is not self._asking:
             client.meta.events.register("before-send.s3", self._refuse_late)
+            self.session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_moment)
             self._asking = client
         return client
 
@@ -36,3 +39,12 @@ class ExactNames(S3FileSystem):  # type: ignore[misc]  # it has no types
         end = path[len(path.rstrip("/")) :]
         bucket, key = self._find_bucket_key(self._strip_protocol(path).lstrip("/"))
         return bucket, key + end if key else "", None
+
+
+def _moment(text: Any) -> datetime:
+    """A time in an answer of S3. botocore takes 70 us for each, four fifths of its time for a listing (1.43)."""
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except (ValueError, AttributeError):
+        # Of a header, in words.
+        return parse_timestamp(text)  # type: ignore[no-any-return]  # it has no types

@@ -1,14 +1,19 @@
 """S3, by moto: the contracts, requests that are counted, slow and forgetful stores, versions of deleted objects."""
 
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from botocore.utils import parse_timestamp
+from hypothesis import given
+from hypothesis.strategies import datetimes
 
 from hudictl.engine.work import AT_ONCE
 from hudictl.errors import OutcomeUnknown, StorageFailed, UsageError
@@ -16,6 +21,7 @@ from hudictl.storage import Storage
 from hudictl.storage.open import open_storage
 from hudictl.storage.remote import RemoteStorage
 from hudictl.storage.s3 import S3Storage
+from hudictl.storage.s3_names import _moment
 from tests.s3 import BUCKET, S3, Application, Environment, Start
 from tests.storage.contract import ExclusiveContract, ReadContract
 
@@ -127,6 +133,30 @@ def test_objects_that_stand_for_folders(s3: S3, opened: S3Storage) -> None:
     store.delete_folder("p")
     assert not store.has_folder("p")
     assert s3.names("marked") == {"q/"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Mon, 30 Nov 2026 05:00:00 GMT", "2026-11-30T05:00:00+05:45", "2026-11-30", 7]
+)
+def test_times_are_those_that_botocore_reads(text: str) -> None:
+    """In headers, and of servers that are not Amazon's."""
+    assert _moment(text) == parse_timestamp(text)
+
+
+@given(datetimes(min_value=datetime(1970, 1, 2)))
+def test_times_of_listings_are_those_that_botocore_reads(moment: datetime) -> None:
+    text = f"{moment.isoformat(timespec='milliseconds')}Z"
+    assert _moment(text) == parse_timestamp(text)
+
+
+def test_a_listing_does_not_use_botocores_slow_way(s3: S3, opened: S3Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    below(opened, "times").create("a", b"")
+    slow: list[object] = []
+    monkeypatch.setattr("botocore.parsers.DEFAULT_TIMESTAMP_PARSER", slow.append)
+    monkeypatch.setattr("hudictl.storage.s3_names.parse_timestamp", slow.append)
+    (found,) = below(opened, "times").list("")
+    assert abs(found.modified_ms / 1000 - time.time()) < 60
+    assert slow == []
 
 
 def test_a_range_of_folders_is_listed_by_keys(s3: S3, opened: S3Storage) -> None:
