@@ -135,9 +135,7 @@ def test_objects_that_stand_for_folders(s3: S3, opened: S3Storage) -> None:
     assert s3.names("marked") == {"q/"}
 
 
-@pytest.mark.parametrize(
-    "text", ["Mon, 30 Nov 2026 05:00:00 GMT", "2026-11-30T05:00:00+05:45", "2026-11-30", 7]
-)
+@pytest.mark.parametrize("text", ["Mon, 30 Nov 2026 05:00:00 GMT", "2026-11-30T05:00:00+05:45", "2026-11-30", 7])
 def test_times_are_those_that_botocore_reads(text: str) -> None:
     """In headers, and of servers that are not Amazon's."""
     assert _moment(text) == parse_timestamp(text)

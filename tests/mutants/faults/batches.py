@@ -118,4 +118,18 @@ FAULTS = (
         "            return super()._strip_protocol(path)\n",
         "a deletion of the file a? on Azure deletes the file a",
     ),
+    Fault(
+        "storage/azure.py",
+        ' or (blob.get("metadata") or {}).get("hdi_isfolder") == "true"',
+        "",
+        "a folder of an account with real folders is a file: its data files are not seen",
+        ("storage/test_azure_listing.py",),
+    ),
+    Fault(
+        "storage/azure.py",
+        "        if prefix and not found and not self.has_folder(folder):\n",
+        "        if False:\n",
+        "a folder that is gone counts as empty",
+        ("storage/test_azure_listing.py",),
+    ),
 )
