@@ -3,7 +3,10 @@
 There is no tarball: a daemon is a class, and its class path is what Maven has.
 """
 
+import json
+import os
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +60,8 @@ KDC = f"""[realms]
 """
 _KINDS = ("namenode", "datanode", "journalnode")
 _WEB = {"principal": f"HTTP/_HOST@{REALM}", "keytab": KEYTAB}
+URGENT = "urgent"
+"""The queue with more rights."""
 _SECURE = {
     "core-site": {
         "hadoop.security.authentication": "kerberos",
@@ -128,7 +133,16 @@ def configure(datacentre: Datacentre, layout: Layout) -> None:
         "yarn.nodemanager.log-dirs": "/var/log/hadoop",
         "yarn.scheduler.minimum-allocation-mb": "128",
     }
-    capacity = {"root.queues": "default", "root.default.capacity": "100", "maximum-am-resource-percent": "0.5"}
+    # A queue may have all, until the other one wants its share back.
+    preemption = "yarn.resourcemanager.monitor.capacity.preemption"
+    yarn |= {
+        "yarn.resourcemanager.scheduler.monitor.enable": "true",
+        **{f"{preemption}.{name}": "500" for name in ("monitoring_interval", "max_wait_before_kill")},
+        **{f"{preemption}.{name}": "1" for name in ("total_preemption_per_round", "natural_termination_factor")},
+    }
+    capacity = {"root.queues": f"default,{URGENT}", "maximum-am-resource-percent": "0.5"}
+    for queue, share in (("default", 40), (URGENT, 60)):
+        capacity |= {f"root.{queue}.capacity": str(share), f"root.{queue}.user-limit-factor": "5"}
     # Else each call to a host that is cut off may take a quarter of an hour to fail.
     patience = {"client.ping": "false", "ping.interval": "10000", "client.connect.max.retries.on.timeouts": "1"}
     files = {
@@ -177,6 +191,15 @@ def start_yarn(datacentre: Datacentre, layout: Layout) -> None:
     datacentre.wait_for_port(manager, 8031, COMMAND_SECONDS)
     for node in [daemon(datacentre, host, f"{YARN}.nodemanager.NodeManager") for host in layout.datas]:
         datacentre.wait_for_words(node, "Registered with ResourceManager", COMMAND_SECONDS)
+
+
+def preempted_mib(datacentre: Datacentre, layout: Layout) -> list[int]:
+    """What YARN has taken back of each of its jobs."""
+    address = f"http://{layout.resources}:8088/ws/v1/cluster/apps"
+    program = f"import urllib.request; print(urllib.request.urlopen({address!r}).read().decode())"
+    python = os.path.realpath(sys.executable)
+    told = json.loads(datacentre.check(layout.resources, [python, "-c", program]))
+    return [job["preemptedResourceMB"] for job in told["apps"]["app"]]
 
 
 def make_active(datacentre: Datacentre, layout: Layout, host: str, *, instead_of: str = "") -> None:

@@ -146,6 +146,22 @@ def test_yarn_kills_the_executors(lake: Datacentre, tmp_path: Path) -> None:
     assert found(lake, LAYOUT, "killed", tmp_path) == table.after
 
 
+def test_yarn_takes_executors_for_another_queue(lake: Datacentre, tmp_path: Path) -> None:
+    """While files are to be deleted, another job wants its share back: the command ends all the same, later."""
+    table = restored("v9", tmp_path)
+    uri = put(lake, LAYOUT, table, "preempted")
+    options = ("-t", uri, *ARCHIVED, "-o", "json")
+    words = ("restore", table.target, *WORDS, "--grace", "60s", "--yes", *options)
+    process = spawn_hudictl(lake, "edge", *words, env=HERE)
+    wait_for_inflight(lake, "preempted")
+    urgent = settings(spark_yarn_queue=hadoop.URGENT)
+    said = hudictl(lake, "edge", "orphans", "list", "-t", uri, *ARCHIVED, *urgent, env=HERE)
+    assert said.code in (0, 3, 12, 14), said.err
+    assert process.wait(COMMAND_SECONDS) == 0, process.said()
+    assert max(hadoop.preempted_mib(lake, LAYOUT)) > 0
+    assert found(lake, LAYOUT, "preempted", tmp_path) == table.after
+
+
 def name_node(datacentre: Datacentre) -> Process:
     """The process of the first name node."""
     return [process for process in datacentre.processes if (process.host, process.name) == ("nn1", "NameNode")][-1]
