@@ -282,6 +282,16 @@ class RemoteStorage(Storage):
         return asyncio.run_coroutine_threadsafe(request, self.filesystem.loop).result()
 
     def _put(self, verb: str, path: str, body: bytes, **mode: str) -> None:
+        """Writes a complete object; once more, after a look, where the store did not answer for long."""
+        try:
+            self._put_once(verb, path, body, **mode)
+        except StorageFailed as error:
+            if not isinstance(error.__cause__, TooLateError):
+                raise
+            self.guard()
+            self._put_once(verb, path, body, **mode)
+
+    def _put_once(self, verb: str, path: str, body: bytes, **mode: str) -> None:
         """Writes a complete object. If the reply is lost, or belongs to a second try, the object is read: our own bytes
         mean success."""
         try:
@@ -293,7 +303,7 @@ class RemoteStorage(Storage):
             try:
                 found = self.read(path, 0, len(body) + 1)
             except FileNotFoundError:
-                raise error from None
+                raise error from error.__cause__
             except StorageFailed as unseen:
                 raise OutcomeUnknown(
                     f"it is not known whether {path} was written: {error}",

@@ -129,4 +129,18 @@ FAULTS = (
         "a task on a slow mount goes on deleting when its operation has ended",
         GUARD,
     ),
+    Fault(
+        "storage/remote.py",
+        "            self.guard()\n            self._put_once(verb, path, body, **mode)\n",
+        "            self._put_once(verb, path, body, **mode)\n",
+        "a file that others have written is replaced, as the store did not answer at first",
+        TRIES,
+    ),
+    Fault(
+        "storage/remote.py",
+        "                raise error from error.__cause__\n",
+        "                raise error from None\n",
+        "an operation ends where a store is away for half a minute",
+        TRIES,
+    ),
 )
