@@ -35,7 +35,7 @@ KEYS_A_CALL = 1000
 PAUSE_S = 0.2
 COMMITS = 10
 SECRETS = {"key": "key", "secret": "secret"}
-TOLD = "the store limits requests"
+TOLD = "the store puts off"
 
 
 @dataclass(frozen=True)

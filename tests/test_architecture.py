@@ -68,7 +68,7 @@ LIBRARIES = {
     "fsspec": {"storage/remote.py"},
     "requests": {"storage/webhdfs.py"},
     "requests_gssapi": {"storage/webhdfs.py"},
-    "botocore": {"storage/s3.py", "table/locks/dynamodb.py"},
+    "botocore": {"storage/s3.py", "storage/s3_names.py", "table/locks/dynamodb.py"},
     "google": {"storage/gcs.py"},
     "gssapi": {"storage/hdfs.py"},
     "tomllib": {"library/profiles.py"},

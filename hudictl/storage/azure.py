@@ -22,7 +22,6 @@ _VARIABLES = (
     *("AZURE_STORAGE_CLIENT_SECRET", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"),
 )
 
-
 _log = logging.getLogger(__name__)
 
 
@@ -110,8 +109,8 @@ class AzureStorage(RemoteStorage):
         from azure.core.exceptions import AzureError
 
         if isinstance(error, AzureError):
-            status = getattr(error, "status_code", None)
-            return status is None or status in LATER
+            code = getattr(error, "status_code", None)
+            return code is None or code in LATER
         return super()._passes(error)
 
     def _delete_one(self, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
 
-_PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
+_PAUSES_S = (0.2, 0.5, 1, 2, 4, 8, 16, 16)
 """Between the tries, in seconds, about: many tasks delete at once."""
 _STEADY = 3
 """The index of the longest pause while a store still deletes some of the files."""
@@ -39,7 +39,7 @@ def patiently(
         pause = _PAUSES_S[tries]
         # A store that limits its requests answers so for single files; drivers try only whole calls again.
         if pause >= 1:
-            _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
+            _log.warning("the store puts off %d of %d files: they are deleted later", len(again), len(names))
         time.sleep(pause * random.uniform(0.5, 1.5))
         guard()
         left = request(again)
