@@ -117,8 +117,7 @@ class AzureStorage(RemoteStorage):
         from azure.core.exceptions import ResourceNotFoundError
 
         async def delete() -> None:
-            container, _, blob = name.partition("/")
-            async with self.filesystem.service_client.get_blob_client(container=container, blob=blob) as client:
+            async with self._blob_named(name) as client:
                 await client.delete_blob(**_ONCE)
 
         try:
@@ -174,8 +173,11 @@ class AzureStorage(RemoteStorage):
         return [path, *(f"{container}/{name}" for name in self._run(listed()))]
 
     def _blob(self, path: str) -> Any:
-        container, name = self._bucket_and_key(path)
-        return self.filesystem.service_client.get_blob_client(container=container, blob=name)
+        return self._blob_named(self._path(path))
+
+    def _blob_named(self, name: str) -> Any:
+        container, _, blob = name.partition("/")
+        return self.filesystem.service_client.get_blob_client(container=container, blob=blob)
 
 
 def _entry(blob: Any, prefix: str) -> FileStatus:

@@ -236,10 +236,10 @@ class RemoteStorage(Storage):
 
     def move_files(self, moves: Sequence[tuple[str, str]], *, over: bool = False) -> Sequence[DeleteOutcome]:
         _log.debug("move %d files", len(moves))
-        reasons = at_once(_reason_of(lambda move: self._copy(*move, over=over)), moves)
-        copied = [source for (source, _), reason in zip(moves, reasons, strict=True) if reason is None]
-        left = [(source, reason) for (source, _), reason in zip(moves, reasons, strict=True) if reason is not None]
-        return [*self.delete(copied), *(DeleteOutcome(source, reason) for source, reason in left)]
+        results = at_once(self._kept_by(lambda move: self._copy(*move, over=over)), moves)
+        copied = [source for (source, _), kept in zip(moves, results, strict=True) if kept is None]
+        left = [DeleteOutcome(source, kept.reason) for (source, _), kept in zip(moves, results, strict=True) if kept]
+        return [*self.delete(copied), *left]
 
     def copy_file(self, source: str, target: str) -> None:
         _log.debug("copy %s to %s", source, target)
@@ -322,18 +322,23 @@ class RemoteStorage(Storage):
 
     def _delete_singly(self, names: Sequence[str]) -> dict[str, Kept]:
         """The same, once, by a request each."""
+        results = zip(names, at_once(self._kept_by(self._delete_one), names), strict=True)
+        return {name: kept for name, kept in results if kept is not None}
 
-        def kept(name: str) -> Kept | None:
+    def _kept_by(self, function: Callable[[_Item], object]) -> Callable[[_Item], Kept | None]:
+        """A function that moves or deletes, as one that tells why something is still there. An absent one is no
+        error."""
+
+        def call(item: _Item) -> Kept | None:
             try:
-                self._delete_one(name)
+                function(item)
             except FileNotFoundError:
                 return None
             except Exception as error:  # each driver has exceptions of its own; the outcome is the path's
                 return Kept(words(error), self._passes(error) or False)
             return None
 
-        found = zip(names, at_once(kept, names), strict=True)
-        return {name: reason for name, reason in found if reason is not None}
+        return call
 
     def _delete_one(self, name: str) -> None:
         """Raises FileNotFoundError; what the driver raises."""
@@ -389,19 +394,6 @@ def at_once(function: Callable[[_Item], _Value], items: Sequence[_Item]) -> list
     """A function's values, several at once. Raises what it raises."""
     with ThreadPoolExecutor(min(AT_ONCE, len(items) or 1)) as pool:
         return list(pool.map(function, items))
-
-
-def _reason_of(function: Callable[[_Item], object]) -> Callable[[_Item], str | None]:
-    def call(item: _Item) -> str | None:
-        try:
-            function(item)
-        except FileNotFoundError:
-            return None
-        except Exception as error:  # each driver has exceptions of its own; the outcome is the path's
-            return words(error)
-        return None
-
-    return call
 
 
 def words(error: Exception) -> str:

@@ -167,6 +167,11 @@ def zookeeper_lock(hosts: Sequence[str]) -> list[str]:
         "zookeeper.lock_key": "table",
         "zookeeper.session_timeout_ms": "6000",
     }
+    return lock_options(settings)
+
+
+def lock_options(settings: Mapping[str, str]) -> list[str]:
+    """hudictl's options for a lock."""
     return [word for key, value in settings.items() for word in ("--hoodie-conf", f"hoodie.write.lock.{key}={value}")]
 
 

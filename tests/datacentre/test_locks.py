@@ -13,6 +13,7 @@ from tests.datacentre.services import (
     SERVES,
     edge,
     hudictl,
+    lock_options,
     start_s3,
     start_zookeeper,
     storage_options,
@@ -47,13 +48,22 @@ boto3.client("dynamodb", endpoint_url="http://dynamo:9000").create_table(
 def test_dynamodb(tmp_path: Path) -> None:
     """Moto's, on a host that is cut off and comes back."""
     table = restored("v9", tmp_path)
-    lock = [word for key, value in DYNAMO.items() for word in ("--hoodie-conf", f"hoodie.write.lock.{key}={value}")]
     with start_hosts(tmp_path / "logs", {"edge": edge(), "s3": store(), "dynamo": store()}) as running:
         endpoint = start_s3(running, "s3")
         start_s3(running, "dynamo")
         running.check("dynamo", [sys.executable, "-c", CREATE], KEYS)
         uri = upload(running, "s3", endpoint, table.path, "table")
-        common = ("-t", uri, *storage_options(endpoint), *lock, "--engine", "local", "--yes", "-o", "json")
+        common = (
+            "-t",
+            uri,
+            *storage_options(endpoint),
+            *lock_options(DYNAMO),
+            "--engine",
+            "local",
+            "--yes",
+            "-o",
+            "json",
+        )
         restore = ("restore", table.target, *WORDS, *common)
 
         said = hudictl(running, "edge", "savepoint", "create", *common, env=KEYS)
