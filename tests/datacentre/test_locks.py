@@ -53,17 +53,8 @@ def test_dynamodb(tmp_path: Path) -> None:
         start_s3(running, "dynamo")
         running.check("dynamo", [sys.executable, "-c", CREATE], KEYS)
         uri = upload(running, "s3", endpoint, table.path, "table")
-        common = (
-            "-t",
-            uri,
-            *storage_options(endpoint),
-            *lock_options(DYNAMO),
-            "--engine",
-            "local",
-            "--yes",
-            "-o",
-            "json",
-        )
+        reached = ("-t", uri, *storage_options(endpoint), *lock_options(DYNAMO))
+        common = (*reached, "--engine", "local", "--yes", "-o", "json")
         restore = ("restore", table.target, *WORDS, *common)
 
         said = hudictl(running, "edge", "savepoint", "create", *common, env=KEYS)
