@@ -336,6 +336,11 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
     fate = "removed" if overlap.removed else "kept"
     instant = f"{overlap.time} {overlap.action} ({end})"
     line = f"{instant} overlaps the target: it is {fate} with its rows (rule {rule}, see --rule)."
+    if overlap.bare:
+        line += (
+            f" The rows that it had replaced in {first_few(overlap.bare)} stay away, too: a clustering that is "
+            "kept has replaced their file groups."
+        )
     if not overlap.undoes:
         return line
     what = (

@@ -140,6 +140,25 @@ def test_a_restore_to_each_instant(
     History(hudi, base, table.options).go_on()
 
 
+def test_what_it_has_replaced_without_writing_is_not_lost(judge: Judges, tmp_path: Path) -> None:
+    """0.15.0 writes nothing for a file group that was overwritten since the plan, and replaces it all the same: without
+    the overwrite, neither its rows nor those before it are there."""
+    hudi = judge("v6")
+    table = History(hudi, tmp_path / "table", KINDS["mor"])
+    table.did(hudi.create(table.base, rows("abc", 1), table.options))
+    planned = table.plan("[abc]")
+    overwrite(table)
+    table.run()
+    table.did(planned)
+    table.upsert("bc", 9)
+    asked = shutil.copytree(table.base, tmp_path / "asked" / "table")
+    assert product.command(asked, "restore", f"--to-instant={planned}", "--rule=requested", idle="0s") == 0
+    assert hudi.both_rows(asked)["count"] == len(rows("bc", 1))
+    assert product.command(table.base, "restore", f"--to-instant={planned}", idle="0s") == 0
+    assert hudi.both_rows(table.base) == table.seen[planned]
+    table.go_on()
+
+
 @pytest.mark.short("last-overwrite-cow-v6", "later-update-mor-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)

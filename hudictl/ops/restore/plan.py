@@ -76,7 +76,9 @@ class FoundRestore:
 class Overlap:
     """An instant on which Hudi's releases disagree: it was requested before the target and completed after it, or the
     reverse, or it has been pending since before the target. ``removed``: whether it is removed with its rows.
-    ``undoes``: the commits whose changes it undoes for readers that did not see it at the target."""
+    ``undoes``: the commits whose changes it undoes for readers that did not see it at the target. ``bare``: the
+    partitions in which also the rows that it had replaced stay away, as a clustering that is kept has replaced their
+    file groups, too."""
 
     time: str
     action: str
@@ -84,6 +86,7 @@ class Overlap:
     completion_time: str | None
     removed: bool
     undoes: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

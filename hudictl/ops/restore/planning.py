@@ -1,5 +1,6 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
@@ -33,7 +34,7 @@ from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
-from hudictl.state.timeline.overwritten import undone_after
+from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.writable import writable_table
 from hudictl.table.kept import refuse_keeping_late
@@ -307,6 +308,10 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
     timeline = scope.signs.timeline
     found = overlapping(table, timeline, scope.commit)
     undone = undone_after(table, timeline, scope.commit, scope.removed.keys() - {entry.time for entry in found})
+    bare: dict[str, set[str]] = defaultdict(set)
+    for overwrites in bare_after(table, timeline, scope.commit, scope.removed.keys()).values():
+        for time, partitions in overwrites.items():
+            bare[time] |= partitions
     return tuple(
         Overlap(
             entry.time,
@@ -315,6 +320,7 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
             entry.completion_time,
             entry.time in scope.removed,
             tuple(sorted(undone.get(entry.time, ()))),
+            tuple(sorted(bare[entry.time])),
         )
         for entry in found
     )

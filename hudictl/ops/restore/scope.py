@@ -14,7 +14,7 @@ from hudictl.ops.session import Session
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import Saved, find_saved, read_saved
 from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
-from hudictl.state.timeline.overwritten import undone_after
+from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import COMPLETION, REQUESTED, RestoreWay, instants_after, own_rule, ways_to
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline
@@ -204,7 +204,10 @@ def ways_back_to(table: Table, timeline: Timeline, commit: Instant, rule: str | 
     # A rule that the operator asks for is obeyed: the plan says what it means.
     if rule is not None:
         return ways
-    undone = [undone_after(table, timeline, commit, way.times) for way in ways]
+    undone = [
+        undone_after(table, timeline, commit, way.times) or bare_after(table, timeline, commit, way.times)
+        for way in ways
+    ]
     if all(undone):
         guards.undone(commit, undone[0])
     return [way for way, found in zip(ways, undone, strict=True) if not found]

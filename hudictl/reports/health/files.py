@@ -284,10 +284,11 @@ def blocks_ahead(look: Look) -> Iterator[Finding]:
 
 def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
     """Severity and meaning of a rollback block after the last commit; ``hides``: there are rows after it in the log."""
-    what = "the rows after it" if hides else "rows appended after it, until there is a later commit"
+    what = "the rows after it" if hides else "rows appended after it"
     return (
         ERROR if hides else WARNING,
-        f"a rollback block with the time {time}, after the last commit {last}: Hudi 0.15.0 does not read {what}",
+        f"a rollback block with the time {time}, after the last commit {last}: Hudi 0.15.0 does not read {what}, until "
+        "there is a later commit",
     )
 
 

@@ -78,6 +78,31 @@ def undone_after(
     return {time: undone for time, undone in found.items() if undone}
 
 
+def bare_after(
+    table: Table, timeline: Timeline, target: Instant, removed: Collection[str]
+) -> dict[str, Mapping[str, frozenset[str]]]:
+    """The overwrites that readers of a target saw and a restore to it would remove, by the clustering that it would
+    keep and that has replaced the same file groups, and written nothing there: neither the rows of the one nor those
+    before it would be read. As ``undone_after``.
+
+    Raises Unreadable.
+    """
+    commits, hidden = LazyCommits(table, timeline), unseen(timeline, target)
+    replacing = [entry for entry in timeline.writes() if entry.action in _REPLACING and entry not in hidden]
+    gone = [entry for entry in replacing if entry.time in removed]
+    kept = [entry for entry in replacing if entry.time not in removed] if gone else []
+    found = {entry.time: _left_bare(commits, entry, gone) for entry in kept if is_clustering(table, commits, entry)}
+    return {time: bare for time, bare in found.items() if bare}
+
+
+def _left_bare(commits: Commits, kept: Instant, gone: Iterable[Instant]) -> Mapping[str, frozenset[str]]:
+    """The overwrites of which one that is kept has replaced the same file groups without writing there, each with the
+    partitions. Raises Unreadable."""
+    empty = {group for group in _replaced(commits, kept) if not commits[kept.time].stats.get(group[0])}
+    found = {entry.time: frozenset(path for path, _ in empty & _replaced(commits, entry)) for entry in gone}
+    return {time: partitions for time, partitions in found.items() if partitions}
+
+
 def is_clustering(table: Table, commits: Commits, instant: Instant) -> bool:
     """Whether an instant is a clustering, pending or completed. Raises Unreadable."""
     if instant.completed:

@@ -54,6 +54,13 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/scope.py",
+        "undone_after(table, timeline, commit, way.times) or bare_after(table, timeline, commit, way.times)",
+        "undone_after(table, timeline, commit, way.times)",
+        "the rows of an overwritten partition are lost with the overwrite",
+        ("state/timeline/test_overwritten.py",),
+    ),
+    Fault(
+        "ops/restore/scope.py",
         "    if all(undone):\n        guards.undone(commit, undone[0])\n",
         "",
         "where each rule keeps such a clustering, nothing is planned, and nothing refused",

@@ -1,5 +1,6 @@
 """Instants that undo what other commits have done to file groups: real tables whose commits say more than they did."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,36 @@ def test_where_each_rule_keeps_it_the_restore_is_refused(overlap: Unpack) -> Non
     with pytest.raises(Refused, match=f"{instants(copy)['T']} replaces file groups that {target} has changed"):
         planned(copy)
     assert [planned(copy, rule).rule for rule in RULES] == [*RULES]
+
+
+def overwrites(copy: Copy) -> tuple[str, str]:
+    """Now S has overwritten what T was planned on, and T has found its file groups replaced, and written nothing."""
+    clustering, overwrite = instants(copy)["T"], instants(copy)["S"]
+    replaced = read_commit(copy.table, _write(load_timeline(copy.table), clustering)).replaced
+    for time in (clustering, overwrite):
+        for path in sorted(copy.meta.glob(f"{time}.*")):
+            state = "".join(part for part in path.suffixes[-1:] if part in (".requested", ".inflight"))
+            body = path.read_bytes()
+            if not state:
+                fields = json.loads(body) | {"partitionToReplaceFileIds": {"a": list(replaced["a"])}}
+                if time == clustering:
+                    fields["partitionToWriteStats"].pop("a")
+                body = json.dumps(fields).encode()
+            changed = path.stat().st_mtime_ns
+            path.unlink()
+            new = put(path.with_name(f"{time}.replacecommit{state}"), body)
+            support.os.utime(new, ns=(changed, changed))
+    return clustering, overwrite
+
+
+def test_rows_that_neither_come_back_nor_stay_are_kept_by_the_other_rule(overlap: Unpack) -> None:
+    copy = overlap("v6", "cow_clustering")
+    target, overwrite = overwrites(copy)
+    made = plan(copy, target, RestoreOptions(to_instant=True))
+    assert (made.rule, overwrite in made.undo.removed) == ("completion", False)
+    asked = plan(copy, target, RestoreOptions(to_instant=True, rule="requested"))
+    assert (asked.rule, [one.bare for one in asked.overlaps]) == ("requested", [("a",)])
+    assert any("The rows that it had replaced in a stay away" in line for line in restore_lines(asked))
 
 
 def test_while_buckets_are_resized_updates_are_written_to_both(overlap: Unpack) -> None:
