@@ -46,6 +46,16 @@ def test_what_only_the_oldest_hudi_leaves_is_expected_of_that() -> None:
     assert found(table_of("v9"), *BY_0_15) == list(BY_0_15)
 
 
+def test_a_savepoint_may_lack_what_never_was() -> None:
+    rows = [
+        {"finding": "listed-files-missing", "meaning": "1 file listed (.one.log.1_0), but missing on storage"},
+        {"finding": "savepoint-broken", "meaning": "it cannot be restored completely; missing: p/.one.log.1_0"},
+        {"finding": "savepoint-broken", "meaning": "it cannot be restored completely; missing: p/.one.log.1_0, p/two"},
+    ]
+    left = unexpected(table_of("v6"), Answer(("check",), 3, json.dumps({"rows": rows}), ""))
+    assert [json.loads(row) for row in left] == rows[2:]
+
+
 @pytest.mark.parametrize("step", sorted(AFTER))
 def test_each_step_explains_its_own(step: str) -> None:
     assert found(table_of("v9", step), *AFTER[step]) == []
