@@ -146,13 +146,15 @@ def pack_one(task: ListTask) -> tuple[str, Packed, list[Folder], int] | None:
 
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
     """Lists one folder; None if it no longer exists."""
+    linked = place.linked or storage.behind_link(place.path)
     try:
-        if sync:
+        # Behind a link nothing was deleted.
+        if sync and not linked:
             storage.sync(place.path)
         entries = storage.list(place.path)
     except FileNotFoundError:
         return None
-    return listing_of(place, entries, linked=place.linked or storage.behind_link(place.path))
+    return listing_of(place, entries, linked=linked)
 
 
 def listing_of(place: Folder, entries: Sequence[FileStatus], *, linked: bool) -> Listing:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import ClassVar
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete, Unreadable
+from hudictl.errors import Conflict, Incomplete, Refused, Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, metadata_facts, table_fingerprint
 from hudictl.ops.guards import clock, liveness
@@ -164,7 +164,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
 
     session.engine.start()
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table, session.engine))
-    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in _candidates(facts, session.engine, options)]
+    found = [_unless_kept(facts, orphan, options) for orphan in _candidates(facts, session.engine, options)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
     requested = asked_to_delete(options.metadata)
     metadata_table = plan_unlisting(facts, [entry.file for entry in orphans], requested)
@@ -218,8 +218,14 @@ def _kept_by_metadata_table(
     return needed.bare, frozenset(paths.intersection(file.path for file in gap.unlisted))
 
 
-def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
-    quiet_ms = now_ms - orphan.file.modified_ms
+def _unless_kept(facts: Facts, orphan: Orphan, options: OrphanOptions) -> Orphan:
+    """The orphan, or why it stays. Raises Refused, Conflict: its path was given."""
+    if orphan.file.partition in facts.sweep.linked:
+        linked = "its folder is behind a symbolic link, where nothing is deleted"
+        if options.paths:
+            raise Refused(f"{orphan.file.path}: {linked}", hint="delete it by hand, in the folder that the link names")
+        return orphan.left(linked)
+    quiet_ms = facts.signs.now_ms - orphan.file.modified_ms
     if quiet_ms >= options.idle_ms:
         return orphan
     changed = f"it was changed {seconds(quiet_ms)} ago"

@@ -26,10 +26,12 @@ from hudictl.formats.layouts import PROPERTIES
 from hudictl.ops.copy.plan import RECORD, CopyPlan, read_target
 from hudictl.ops.copy.planning import OF_COPIES
 from hudictl.ops.restore.protection import end_protection, publish
+from hudictl.ops.savepoint.deletion import nothing_waits_for
 from hudictl.ops.savepoint.planning import check_signs
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import first_few
 from hudictl.state.facts import read_signs
+from hudictl.state.files.savepoints import copy_comment
 from hudictl.state.timeline.targets import find_commit
 from hudictl.storage import Storage
 from hudictl.table.locks.hold import Hold
@@ -114,7 +116,7 @@ def _protect(session: Session, plan: CopyPlan) -> None:
             folder.folder: tuple(name for name, _ in folder.entries if not name.startswith(PARTITION_METAFILE))
             for folder in plan.folders
         }
-        _refuse_cleaned(plan, publish(table, plan.as_of, plan.record.comment, names))
+        _refuse_cleaned(plan, publish(table, plan.as_of, copy_comment(plan.to), names))
         return Protection(plan.as_of, "published")
 
     session.monitor.step("protect the source")
@@ -132,15 +134,17 @@ def _refuse_cleaned(plan: CopyPlan, timeline: Timeline) -> None:
 
 
 def _release(session: Session, plan: CopyPlan) -> None:
-    """Deletes the savepoint, unless it is no longer the copy's own."""
+    """Deletes the savepoint, unless it is no longer the copy's own. Raises Refused: a restore has begun that requires
+    it."""
     table = session.table
 
     def look(held: Hold) -> Begun[None]:
+        nothing_waits_for(read_signs(table), plan.as_of)
         return Begun(held, instant_now(table), None)
 
     def work(run: Begun[None]) -> Protection:
         run.held.check()
-        end_protection(table, plan.as_of, lambda found: found.comment == plan.record.comment)
+        end_protection(table, plan.as_of, lambda found: found.comment == copy_comment(plan.to))
         return Protection(plan.as_of, "deleted")
 
     session.monitor.step("end the protection of the source")

@@ -40,11 +40,6 @@ class CopyRecord:
     partitions: tuple[str, ...]
     name: str
 
-    @property
-    def comment(self) -> str:
-        """The comment of the savepoint that protects the source: it is not taken for one of a restore."""
-        return f"hudictl: protects the source of a copy of {self.as_of}; the copy's end deletes it"
-
     def encode(self) -> bytes:
         return json.dumps({"schema_version": 1, **asdict(self)}, indent=2).encode()
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hudictl import workers
 from hudictl.copy_workers import FolderFiles, folder_files
-from hudictl.errors import Refused, UsageError
+from hudictl.errors import Conflict, Refused, UsageError
 from hudictl.formats import properties as fmt
 from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.layouts import META, PARTITION_KEYS
@@ -20,11 +20,11 @@ from hudictl.ops.session import Session
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
 from hudictl.ops.undo.plan import MarkedSlice
 from hudictl.ops.undo.planning import judge_files
-from hudictl.phrases import first_few
+from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.bootstrap import is_bootstrapped
 from hudictl.state.files.savepoint_files import files_to_copy
-from hudictl.state.files.savepoints import read_saved
+from hudictl.state.files.savepoints import Saved, copied_to, copy_comment, read_saved
 from hudictl.state.metadata.gap import metadata_gap
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unread import archived_later
@@ -61,12 +61,13 @@ def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOption
     record = CopyRecord(table.uri, as_of, options.partitions, options.name or table.name)
     begun, done = read_target(target, record)
     saved = read_saved(table, signs.timeline, session.engine, as_of)
-    own = saved is not None and saved.head.comment == record.comment
+    own = saved is not None and saved.head.comment == copy_comment(target.uri)
     says = "temporary" if own else "exists" if saved else "none"
     plan = CopyPlan(record, target.uri, options, says, resumes=begun, done=done, lock=session.lock)
     if done:
         return plan
 
+    _savepoint_stays(saved, own, as_of, options)
     commit = find_commit(table, signs.timeline, as_of)
     known_timeline(table, signs.timeline)
     _can_be_read(session, signs, commit, protects=options.savepoint and (own or saved is None))
@@ -115,6 +116,24 @@ def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOption
     )
 
 
+def _savepoint_stays(saved: Saved | None, own: bool, as_of: str, options: CopyOptions) -> None:
+    """Raises Refused: the copy began with a savepoint, and is to go on without; Conflict: another copy's end deletes
+    the one that is there."""
+    if own and not options.savepoint:
+        raise Refused(
+            f"this copy has begun with a temporary savepoint on {as_of}",
+            hint="run it without --no-savepoint: its end deletes the savepoint",
+        )
+    other = copied_to(saved.head) if saved is not None and not own else ""
+    if other and options.savepoint:
+        raise Conflict(
+            f"the savepoint on {as_of} is a temporary one of the copy to {other}, whose end deletes it",
+            hint="let that copy end (the same command goes on); if nobody runs it any more: "
+            f"`{command_of('savepoint delete', as_of)}`",
+            instant=as_of,
+        )
+
+
 def _can_be_read(session: Session, signs: Signs, commit: Instant, *, protects: bool) -> None:
     """The guards that need no listing. Raises as ``plan_copy``."""
     for restore in signs.restores:
@@ -143,7 +162,8 @@ def _marked(
 ) -> Iterator[MarkedSlice]:
     """The copied slices whose logs have blocks of instants that the copy does not have. Once its own timeline begins
     after them, readers would count them as archived."""
-    pending = {entry.time: entry for entry in facts.timeline.writes() if entry.pending}
+    # The copy has the plans of compactions, and the slices that they have opened.
+    pending = {entry.time: entry for entry in facts.timeline.writes() if entry.pending and entry.action != COMPACTION}
     gone = dict(sorted({**pending, **removed}.items()))
     blocks = plan_blocks(facts, session.engine, gone, None, profiles=False)
     targets = ((time, block) for time in gone for block in blocks.get(time, ()))

@@ -19,7 +19,7 @@ from hudictl.phrases import count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.files.savepoint_files import WayBack, possible_way, savepoint_map, unprotected, ways_back
-from hudictl.state.files.savepoints import find_savepoint, is_protection, read_savepoint_head, tag_of
+from hudictl.state.files.savepoints import copied_to, find_savepoint, is_protection, read_savepoint_head, tag_of
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import last_commit_retained, pending_cleans
 from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
@@ -227,6 +227,12 @@ def _existing(
         raise Refused(
             f"the savepoint on {commit.time} is a temporary one of hudictl's restore, and will be removed",
             hint="`hudictl resume` removes it; then create the savepoint",
+            instant=commit.time,
+        )
+    if other := copied_to(metadata):
+        raise Refused(
+            f"the savepoint on {commit.time} is a temporary one of the copy to {other}, whose end deletes it",
+            hint="let that copy end (the same command goes on), or delete this savepoint; then create your own",
             instant=commit.time,
         )
     without = _without(session, signs, commit)

@@ -20,6 +20,7 @@ from hudictl.state.files.held import Held, held_bytes
 from hudictl.state.files.retention import reasons_to_keep
 from hudictl.state.files.savepoint_files import ways_back
 from hudictl.state.files.savepoints import (
+    copied_to,
     find_saved,
     is_protection,
     read_savepoint_head,
@@ -81,7 +82,11 @@ def plan_prune(session: Session, options: PruneOptions) -> PrunePlan:
 def _tags(table: Table, timeline: Timeline) -> dict[str, str | None]:
     """The tags of the savepoints, newest first, without hudictl's temporary ones. Raises Unreadable, Conflict."""
     heads = {entry.time: read_savepoint_head(table, timeline, entry.time) for entry in timeline.savepoints()[::-1]}
-    return {time: tag_of(head.comment) for time, head in heads.items() if head and not is_protection(head)}
+    return {
+        time: tag_of(head.comment)
+        for time, head in heads.items()
+        if head and not is_protection(head) and not copied_to(head)
+    }
 
 
 def _reasons(tags: dict[str, str | None], options: PruneOptions) -> dict[str, tuple[str, ...]]:

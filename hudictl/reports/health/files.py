@@ -18,7 +18,7 @@ from hudictl.state.files.instant_files import partitions_in_tables
 from hudictl.state.files.metafiles import damaged_metafiles, first_commits, in_base_format
 from hudictl.state.files.needed import UPGRADE_FIRST, judged, needed_files
 from hudictl.state.files.savepoint_files import possible_way, unprotected, ways_back
-from hudictl.state.files.savepoints import Saved, is_protection, read_saved
+from hudictl.state.files.savepoints import Saved, copied_to, is_protection, read_saved
 from hudictl.state.orphans.asked import foreign_files, read_files
 from hudictl.state.orphans.find import Orphan, find_orphans
 from hudictl.state.orphans.lost_end import lost_end, lost_inside
@@ -34,6 +34,7 @@ from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_writes_after
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
+_COPY_MS = 24 * 3600 * 1000
 
 
 def orphans(look: Look) -> Iterator[Finding]:
@@ -206,6 +207,12 @@ def savepoints(look: Look) -> Iterator[Finding]:
             if not look.facts.signs.planned_restores:
                 meaning = "a leftover of a hudictl restore that has ended: it still protects files from cleaning"
                 yield Finding("savepoint-remnant", WARNING, str(instant), meaning, mended(RESUME))
+        elif to := copied_to(saved.head):
+            # A copy can take hours.
+            if look.facts.signs.now_ms - saved.head.saved_at_ms >= _COPY_MS:
+                meaning = f"temporary, of a copy to {to} that died or still runs: it protects files from cleaning"
+                remedy = mended(command_of("savepoint delete", instant.time))
+                yield Finding("savepoint-remnant", WARNING, str(instant), meaning, remedy)
         elif commit is None or not commit.completed:
             meaning = "its commit does not exist, or is not completed: a restore to it is not possible"
             remedy = mended(command_of("savepoint delete", instant.time))

@@ -20,6 +20,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 
 PROTECTION_COMMENT = "hudictl: protects the target of restore "
+_COPY_COMMENT = "hudictl: protects the source of the copy to "
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 """Hudi's record has no place for a tag: it is in brackets at the beginning of the comment."""
 _TAGGED = re.compile(rf"\[({TAG.pattern})\](?: |\Z)")
@@ -34,8 +35,18 @@ class Saved:
 
 
 def is_protection(head: Head | SavepointMetadata) -> bool:
-    """Whether a savepoint is hudictl's own."""
+    """Whether a savepoint is a temporary one of a restore of hudictl's."""
     return head.comment.startswith(PROTECTION_COMMENT)
+
+
+def copy_comment(to: str) -> str:
+    """The comment of the temporary savepoint of a copy to a URI: no other copy takes it for its own."""
+    return f"{_COPY_COMMENT}{to}"
+
+
+def copied_to(head: Head | SavepointMetadata) -> str:
+    """The target of the copy whose temporary savepoint it is; "" for another savepoint."""
+    return head.comment.removeprefix(_COPY_COMMENT) if head.comment.startswith(_COPY_COMMENT) else ""
 
 
 def with_tag(tag: str, comment: str) -> str:

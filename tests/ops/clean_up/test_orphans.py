@@ -2,10 +2,11 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, Incomplete, Unreadable
+from hudictl.errors import Conflict, Incomplete, Refused, Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
@@ -71,6 +72,19 @@ def test_what_changed_lately_stays(unpack: Unpack, version: str) -> None:
     (left,) = plan.left
     assert (left.file.path, left.sure) == (path, False)
     assert "it was changed" in left.why
+
+
+def test_behind_a_link_none_is_deleted(unpack: Unpack, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_part")
+    path = orphan(copy, between_commits(copy))
+    folder = copy.path / path.rpartition("/")[0]
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert (plan.orphans, [left.file.path for left in plan.left]) == ((), [path])
+    assert "behind a symbolic link" in plan.files_left[0].why
+    with pytest.raises(Refused, match="behind a symbolic link"):
+        plan_orphan_deletion(session(copy.table), OrphanOptions(0, paths=(path,)))
 
 
 def test_an_instant_that_appears_keeps_its_files(unpack: Unpack) -> None:

@@ -336,7 +336,7 @@ def test_checksum(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with pytest.raises(Refused, match="the copy is wrong"):
         made(copy, copy.commits[1], to, CopyOptions(checksum=True))
     assert not (to / ".hoodie/hoodie.properties").exists()
-    assert made(copy, copy.commits[1], tmp_path / "unseen", CopyOptions()) is not None
+    assert made(copy, copy.commits[1], tmp_path / "unseen", NO_SAVEPOINT) is not None
 
 
 def test_a_partition_behind_a_link(unpack: Unpack, tmp_path: Path) -> None:

@@ -142,6 +142,21 @@ def test_what_is_behind_a_link_is_never_deleted(unpack: Unpack, version: str, tm
     assert [entry.subject for entry in found if entry.finding == "linked-folder"] == ["part-0"]
 
 
+@pytest.mark.parametrize("place", ["backup", "part-0/backup"])
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_link_to_a_folder_hinders_nothing(unpack: Unpack, version: str, place: str, tmp_path: Path) -> None:
+    """Somebody has put one into the table: the proof of what was deleted does not go through it."""
+    copy = unpack(version, "mor_savepoints")
+    elsewhere = tmp_path / "elsewhere"
+    put(elsewhere / "notes.txt", b"theirs")
+    (copy.path / place).symlink_to(elsewhere)
+    before = tree(elsewhere)
+    roll_back(copy, copy.commits[-1])
+    restore(copy, copy.commits[0], options=OPTIONS)
+    assert_ended(copy, copy.commits[0])
+    assert tree(elsewhere) == before
+
+
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_names_that_lead_out_of_the_table_are_not_followed(unpack: Unpack, version: str, tmp_path: Path) -> None:
     """A commit's record that names ../other: what is there stays."""

@@ -1,0 +1,64 @@
+"""What a copy gets, and the savepoint that protects its source."""
+
+from tests.mutants.fault import Fault
+
+HERE = ("ops/copy/test_protection.py",)
+
+FAULTS = (
+    Fault(
+        "ops/copy/planning.py",
+        "if entry.pending and entry.action != COMPACTION}",
+        "if entry.pending}",
+        "a copy's readers see rows of later commits, in slices that a pending compaction has opened",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "    if other and options.savepoint:\n",
+        "    if False:\n",
+        "a copy relies on a savepoint that another copy's end deletes",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "    if own and not options.savepoint:\n",
+        "    if False:\n",
+        "a copy that is to write nothing into the table deletes a savepoint of it",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "        nothing_waits_for(read_signs(table), plan.as_of)\n",
+        "",
+        "a copy's end deletes the savepoint that a pending restore requires",
+        HERE,
+    ),
+    Fault(
+        "ops/savepoint/pruning.py",
+        " and not copied_to(head)\n",
+        "\n",
+        "a copy's savepoint counts as one that a prune keeps, and the operator's is deleted",
+        HERE,
+    ),
+    Fault(
+        "ops/savepoint/planning.py",
+        "    if other := copied_to(metadata):\n",
+        '    if other := "":\n',
+        "the operator is told that there is a savepoint, and the copy's end deletes it",
+        HERE,
+    ),
+    Fault(
+        "workers.py",
+        "        if sync and not linked:\n",
+        "        if sync:\n",
+        "a restore beside a link to a folder stops after its deletions, and nothing ends it",
+        ("ops/restore/test_strangers.py",),
+    ),
+    Fault(
+        "ops/clean_up/orphans.py",
+        "    if orphan.file.partition in facts.sweep.linked:\n",
+        "    if False:\n",
+        "orphans behind a link are planned to be deleted, and are not",
+        ("ops/clean_up/test_orphans.py",),
+    ),
+)
