@@ -13,6 +13,7 @@ from hudictl.phrases import command_of
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
+from hudictl.table.timeline.archived_writes import archived_as_completed
 
 
 class Condition(Enum):
@@ -29,6 +30,8 @@ class Condition(Enum):
     TARGET_COMPLETED = "target completed"
     """A rollback, requested or inflight, whose target readers still see. Hudi requests a rollback before it checks
     whether it is allowed (0.15.0 to 1.2.0), and keeps a refused one: it looks like one that died before its start."""
+    TARGET_ARCHIVED = "target archived"
+    """The same, and the target has been archived since: Hudi's next clean-up of failed writes deletes its files."""
     LEFT_OVER = "left over"
     """A leftover rollback: the restore that created it, or removed its target, is completed, but did not remove it."""
 
@@ -71,6 +74,11 @@ class PendingRollback:
         """The time of the instant that it rolls back."""
         return self.plan.target.time if self.plan else None
 
+    @property
+    def visible(self) -> bool:
+        """Whether readers still see the instant that it rolls back."""
+        return self.condition in (Condition.TARGET_COMPLETED, Condition.TARGET_ARCHIVED)
+
 
 def paths_of(table: Table, instant: Instant) -> str:
     """The files of an instant, for a hint to delete them by hand."""
@@ -103,20 +111,28 @@ def find_rollbacks(
     table: Table, timeline: Timeline, seen: Mapping[SeenFile, StoredRollbackPlan] = MappingProxyType({})
 ) -> tuple[PendingRollback, ...]:
     """Rollbacks that are not completed; ``seen`` as in ``pending_rollbacks``. Raises Unreadable: the plan of a restore
-    that is completed."""
+    that is completed; the archive, where a target may be in it."""
     found = pending_rollbacks(table, timeline, seen)
     left = _left_over(table, timeline, found)
+    targets = {plan.target.time for instant, plan in found if plan is not None and instant.time not in left}
+    archived = archived_as_completed(table, timeline, targets)
     return tuple(
         PendingRollback(
-            instant, plan, Condition.LEFT_OVER if instant.time in left else _condition(timeline, instant, plan)
+            instant,
+            plan,
+            Condition.LEFT_OVER if instant.time in left else _condition(timeline, instant, plan, archived),
         )
         for instant, plan in found
     )
 
 
-def _condition(timeline: Timeline, instant: Instant, plan: StoredRollbackPlan | None) -> Condition:
+def _condition(
+    timeline: Timeline, instant: Instant, plan: StoredRollbackPlan | None, archived: Collection[str]
+) -> Condition:
     if plan is None:
         return Condition.NO_PLAN
+    if plan.target.time in archived:
+        return Condition.TARGET_ARCHIVED
     target = timeline.find(plan.target.time, *WRITE_ACTIONS)
     # This comes first: whatever its own files show, finishing it would un-publish a commit.
     return Condition.TARGET_COMPLETED if target is not None and target.completed else _reached(instant)
@@ -164,11 +180,14 @@ class RollbacksToEnd:
 
 def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, discard: bool = False) -> RollbacksToEnd:
     """What to do with pending rollbacks. A rollback of a completed instant is wanted if it was requested with hudictl,
-    unless it is to be discarded. It is not wanted if its instant was still pending then, and was completed since."""
+    unless it is to be discarded. It is not wanted if its instant was still pending then, and was completed since; nor
+    if its instant is archived, as nothing can be rolled back there."""
     finish, unwanted = set(), []
     for rollback in rollbacks:
-        visible = rollback.condition is Condition.TARGET_COMPLETED
-        if rollback.plan is None or (visible and (discard or not is_asked_for(table, rollback.instant))):
+        visible = rollback.visible and (
+            discard or rollback.condition is Condition.TARGET_ARCHIVED or not is_asked_for(table, rollback.instant)
+        )
+        if rollback.plan is None or visible:
             unwanted.append(rollback)
         else:
             finish.add(rollback.plan.target.time)

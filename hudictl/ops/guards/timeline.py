@@ -10,7 +10,7 @@ from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import is_protection, read_savepoint_head
-from hudictl.state.pending import PendingRestore, foreign_rollbacks
+from hudictl.state.pending import PendingRestore, foreign_rollbacks, paths_of
 from hudictl.state.timeline.removed import COMPLETION, archived_before
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.state.timeline.unfinished import way_out_of_rollback
@@ -18,6 +18,7 @@ from hudictl.table.archive_lost import lost_until
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, empty_commits
 from hudictl.table.timeline.archive import archived_writes_after
+from hudictl.table.timeline.archived_writes import archived_as_completed
 
 
 def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
@@ -101,6 +102,20 @@ def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], en
                 hint=way_out_of_rollback(table, signs, rollback),
                 rollback=rollback.instant.time,
             )
+
+
+def not_archived(table: Table, timeline: Timeline, times: Collection[str]) -> None:
+    """Raises Refused: the archive has one of the instants to remove as a completed write. Its files have rows that
+    readers see, whatever is pending under its time."""
+    for time in sorted(archived_as_completed(table, timeline, times)):
+        left = timeline.find(time, *WRITE_ACTIONS)
+        raise Refused(
+            f"{time} is archived as completed: readers see its rows, and it cannot be taken back",
+            hint=f"copy {paths_of(table, left)} to another place, and delete these leftovers"
+            if left is not None
+            else "`hudictl resume --discard-rollbacks` removes the pending rollback of it",
+            instant=time,
+        )
 
 
 def nothing_archived_after(table: Table, target: str) -> None:

@@ -145,6 +145,8 @@ def check_signs(
     table = session.table
     find_commit(table, signs.timeline, target)
     known_timeline(table, signs.timeline)
+    older = {time for time, entry in removed.items() if entry is not None and entry.pending and time < target}
+    guards.not_archived(table, signs.timeline, older)
     for instant in signs.timeline.instants:
         guards.completed_once(instant)
     liveness.no_lock_in_use(table, signs, session.locking)

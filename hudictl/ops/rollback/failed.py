@@ -11,7 +11,6 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.pending import Condition
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.unfinished import Unfinished, find_unfinished
 from hudictl.state.writable import writable_table
@@ -191,5 +190,5 @@ def _half_done(signs: Signs, ended: Collection[str]) -> dict[str, str]:
     return {
         entry.instant.time: entry.target
         for entry in signs.live_rollbacks
-        if entry.target and entry.condition is not Condition.TARGET_COMPLETED and entry.instant.time in ended
+        if entry.target and not entry.visible and entry.instant.time in ended
     }

@@ -166,6 +166,7 @@ def check_target(table: Table, signs: Signs, target: str, instant: Instant | Non
     """Those of one target. Raises as ``plan_rollback``."""
     if not any(entry.target == target for entry in signs.live_rollbacks):
         timeline_guards.no_bootstrap({target})
+    timeline_guards.not_archived(table, signs.timeline, {target})
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, signs.timeline, instant, options.keep_plan)
     if instant is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hudictl import workers
 from hudictl.engine.base import Engine, values
 from hudictl.errors import Refused
-from hudictl.formats.instants import WRITE_ACTIONS, State
+from hudictl.formats.instants import State
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
@@ -38,8 +38,7 @@ def _done(facts: Facts, engine: Engine, rollback: PendingRollback) -> str:
     if plan is None:
         # Without a readable plan Hudi executes nothing, and does not begin.
         return "" if rollback.instant.state is State.REQUESTED else "its plan cannot be read"
-    target = facts.timeline.find(plan.target.time, *WRITE_ACTIONS)
-    if target is None or not target.completed:
+    if not rollback.visible:
         return f"its target {plan.target.time} is no longer completed"
     names: dict[str, set[str]] = {}
     for request in plan.requests:

@@ -155,10 +155,12 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
         rest = "what it had deleted stays deleted: run `hudictl check` then" if begun else "it had not started"
         return (Remedy(DISCARD, f"its timeline files are removed; {rest}"),)
 
-    if rollback.condition is not Condition.TARGET_COMPLETED:
+    if not rollback.visible:
         return (Remedy(RESUME, f"{target} is rolled back"),)
     keep = Remedy(DISCARD, f"{target} is kept, with its rows")
     go = f"{target} is rolled back, and its rows are removed"
+    if rollback.condition is Condition.TARGET_ARCHIVED:
+        return (keep,)
     if asked_for:
         return (Remedy(RESUME, go), keep)
     return (keep,) if _is_stuck(signs, target) else (keep, Remedy(command_of("rollback", target), go))
@@ -217,11 +219,16 @@ def rollback_unfinished(
     """What a pending rollback means; ``working`` names the running hudictl, if any."""
     instant, target = rollback.instant, rollback.target
     at_work = working
-    if not working and not is_recorded(table.storage, instant.time):
+    archived = rollback.condition is Condition.TARGET_ARCHIVED
+    # Nobody may do that: it is told at once.
+    if not (working or archived or is_recorded(table.storage, instant.time)):
         at_work = _active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
     stuck = target is not None and _is_stuck(signs, target)
-    visible = rollback.condition is Condition.TARGET_COMPLETED
-    if visible:
+    visible = rollback.visible
+    if archived:
+        meaning = f"a rollback of the archived commit {target} is pending: Hudi's next clean-up of failed writes "
+        meaning += "deletes its files, with rows that readers see"
+    elif visible:
         meaning = f"a rollback of the completed commit {target} is requested, but not started; "
         meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
     elif target is not None:
@@ -238,7 +245,7 @@ def rollback_unfinished(
         completed=instant.completed,
         meaning=meaning,
         at_work=at_work,
-        writers_can_start=not (visible and stuck),
+        writers_can_start=not (visible and stuck) or archived,
         remedy=rollback_of(table, signs, rollback),
     )
 
