@@ -8,6 +8,8 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Protocol
 
+from hudictl.errors import Unreadable
+
 COMMIT = "commit"
 DELTACOMMIT = "deltacommit"
 REPLACECOMMIT = "replacecommit"
@@ -220,7 +222,8 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
 
 def format_time(moment: datetime) -> str:
     """A date as instant time, ``yyyyMMddHHmmssSSS`` in the date's own zone."""
-    return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
+    # ``%Y`` writes the year 383 with three digits.
+    return f"{moment.year:04d}" + moment.strftime("%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
 
 
 def utc_text(moment: datetime | None) -> str | None:
@@ -237,9 +240,12 @@ def time_plus_ms(text: str, milliseconds: int) -> str:
     """An instant time some milliseconds later, on the clock face (no zone needed).
 
     Raises:
-        ValueError: the text is not an instant time of 17 digits.
+        Unreadable: the text is not an instant time of 14 or more digits, or the result is not in the years 1 to 9999.
     """
     moment = parse_time(text, timezone.utc)
     if moment is None:
-        raise ValueError(f"{text!r} is not an instant time")
-    return format_time(moment + timedelta(milliseconds=milliseconds))
+        raise Unreadable(f"{text!r} is not an instant time")
+    try:
+        return format_time(moment + timedelta(milliseconds=milliseconds))
+    except OverflowError as error:
+        raise Unreadable(f"{text!r} and {milliseconds:,} ms are no instant time: {error}") from error

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudictl.errors import Unreadable
 from hudictl.formats import avro
 
 INSTANT_INFO = avro.record(
@@ -110,8 +111,12 @@ class RollbackMetadata:
 
 
 def decode_plan(body: avro.Body, what: str) -> StoredRollbackPlan:
-    """Raises Unreadable."""
-    return avro.decode(body, PLAN, what, _build_plan)
+    """Raises Unreadable; also if it names no instant: nobody could finish such a rollback."""
+    plan = avro.decode(body, PLAN, what, _build_plan)
+    target = plan.target.time
+    if not (target.isascii() and target.isdigit()):
+        raise Unreadable(f"{what} is to roll back {target!r}: that is no instant time", file=what)
+    return plan
 
 
 def _build_plan(value: Mapping[str, Any]) -> StoredRollbackPlan:

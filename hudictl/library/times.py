@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from hudictl.errors import UsageError
+from hudictl.errors import Unreadable, UsageError
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -34,7 +34,10 @@ def time_of(table: "Table", said: Time, option: str) -> str:
         from hudictl.formats.instants import time_plus_ms
         from hudictl.table.timeline.active import instant_now
 
-        return time_plus_ms(instant_now(table), -duration_ms(said, option))
+        try:
+            return time_plus_ms(instant_now(table), -duration_ms(said, option))
+        except Unreadable as error:
+            raise UsageError(f"{option} {said}: so long ago there was no instant") from error
     digits = re.sub(r"[-:T. ]", "", said)
     if not digits.isdigit() or len(digits) < 4:
         raise UsageError(

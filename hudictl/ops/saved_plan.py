@@ -81,6 +81,9 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             fingerprint=dict(result["fingerprint"]),
             files=frozenset(path for path, _ in files),
         )
+        wrong = next((part for part, value in saved.fingerprint.items() if not isinstance(value, str)), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} in its fingerprint is no text")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise Unreadable(

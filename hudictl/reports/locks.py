@@ -29,5 +29,5 @@ def describe_locks(table: Table, locking: Locking) -> LockDescription:
     try:
         return LockDescription(config, tuple(look_at_locks(table, config.lock, now_ms)), "")
     except StorageFailed as error:
-        # Of a lock in another system; the table's own files can still be shown.
+        # Of a lock in another system, or a folder; the table's own files can still be shown.
         return LockDescription(config, tuple(look_at_locks(table, None, now_ms)), error.message)

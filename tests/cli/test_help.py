@@ -121,6 +121,8 @@ def test_since_takes_an_age_and_limit_the_newest(unpack: Unpack, tell: Tell) -> 
     shown = ("timeline", "show", "-t", copy.path, "-o", "json")
     assert tell(*shown, "--since", "36500d").json["rows"]
     assert not tell(*shown, "--since", "1s").json["rows"]
+    too_long = tell(*shown, "--since", "99999999d")
+    assert (too_long.code, "so long ago" in too_long.err) == (2, True)
     rows = tell(*shown).json["rows"]
     assert tell(*shown, "--limit", "2").json["rows"] == rows[:2]
 

@@ -127,6 +127,14 @@ def test_14_a_part_that_was_changed_by_hand(unpack: Unpack, tell: Tell, path: st
     refused(tell, copy, json.dumps(change(restore_plan(tell, copy), path, value)), 14)
 
 
+@pytest.mark.parametrize("value", [None, 7, ["a"], {"a": 1}])
+def test_14_savepoints_to_delete_that_are_no_text(unpack: Unpack, tell: Tell, value: object) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    said = tell("savepoint", "prune", "--keep-last", "1", "--all", "-t", copy.path, "--plan", "-o", "json")
+    document = change(dict(said.json), "fingerprint/savepoints to delete", value)
+    assert "savepoints to delete in its fingerprint is no text" in refused(tell, copy, json.dumps(document), 14)
+
+
 @pytest.mark.parametrize("part", ["options", "files to delete"])
 def test_14_a_digest_that_was_taken_out(unpack: Unpack, tell: Tell, part: str) -> None:
     """Else whoever takes it out could change what it stands for."""

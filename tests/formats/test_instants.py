@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import InstantFile, State, parse_instant_file
 from tests import support
@@ -223,8 +224,18 @@ def test_time_arithmetic_is_on_the_clock_face(milliseconds: int) -> None:
 
 
 def test_arithmetic_on_what_is_no_time() -> None:
-    with pytest.raises(ValueError, match="'001' is not an instant time"):
+    with pytest.raises(Unreadable, match="'001' is not an instant time"):
         fmt.time_plus_ms("001", 1)
+
+
+@pytest.mark.parametrize(("text", "milliseconds"), [("99991231235959999", 1), (T, -(10**14)), (T, 10**30)])
+def test_arithmetic_that_leaves_the_calendar(text: str, milliseconds: int) -> None:
+    with pytest.raises(Unreadable, match=text):
+        fmt.time_plus_ms(text, milliseconds)
+
+
+def test_a_time_has_17_digits_in_early_years_too() -> None:
+    assert fmt.time_plus_ms("10000101000000000", -1) == "09991231235959999"
 
 
 def test_epoch_milliseconds_are_shown_in_utc() -> None:

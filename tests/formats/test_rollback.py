@@ -17,12 +17,12 @@ from hudictl.formats.rollback import (
     StoredRollbackPlan,
 )
 from tests.formats import generic, real_files
-from tests.formats.rollback_support import INFOS, METADATA, NAMES, SIZES, TEXT
+from tests.formats.rollback_support import METADATA, NAMES, SIZES, TEXT
 
 REAL = [*real_files.matching(real_files.ending(".rollback.requested"))]
 PLANS = st.builds(
     StoredRollbackPlan,
-    INFOS,
+    st.builds(InstantInfo, st.text("0123456789", min_size=1, max_size=20), TEXT),
     st.lists(st.builds(RollbackRequest, TEXT, NAMES, TEXT, TEXT, SIZES), max_size=4).map(tuple),
 )
 
@@ -71,10 +71,19 @@ def test_plan_round_trip(plan: StoredRollbackPlan) -> None:
 
 
 def test_a_plan_of_nulls() -> None:
-    """All optional fields absent: an empty plan, no error."""
-    empty = {"instantToRollback": None, "RollbackRequests": None, "version": None}
-    body = avro.encode(empty, rollback.PLAN_SCHEMA)
-    assert rollback.decode_plan(body, "it") == StoredRollbackPlan(InstantInfo("", ""), ())
+    """All optional fields absent: an empty plan, no error, if it names an instant."""
+    target = InstantInfo("1", "commit")
+    empty = {"instantToRollback": target.to_avro(), "RollbackRequests": None, "version": None}
+    assert rollback.decode_plan(avro.encode(empty, rollback.PLAN_SCHEMA), "it") == StoredRollbackPlan(target, ())
+    body = avro.encode({**empty, "instantToRollback": None}, rollback.PLAN_SCHEMA)
+    with pytest.raises(Unreadable, match="'': that is no instant time"):
+        rollback.decode_plan(body, "it")
+
+
+@pytest.mark.parametrize("target", ["", "..", "../hoodie.properties", "x/y", "1\n", "a\x1b[31m", "²", "٣"])
+def test_a_plan_whose_target_is_no_instant_time(target: str) -> None:
+    with pytest.raises(Unreadable, match="that is no instant time"):
+        rollback.decode_plan(rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, "commit"), ())), "it")
 
 
 @given(METADATA)

@@ -44,6 +44,7 @@ from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.metadata.record import KeptMetadata
 from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import restores_to
+from hudictl.state.timeline.ahead import latest_of_clocks
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.kept import drop_room
@@ -153,7 +154,9 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     drop_staged(table, plan.resumes)
     timeline = load_timeline(table).without({plan.withdrawn, *removed})
     restore = plan.resumes or clock.new_time(table, timeline)
-    return RestoreRun(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
+    # Not the times that no clock shows: one may have no later time, and metadata of the far future would stay.
+    last = max(restore, latest_of_clocks(table, timeline))
+    return RestoreRun(session, held, plan, restore, _rollback_times(plan, last))
 
 
 def _restore(run: RestoreRun) -> RestoreResult:

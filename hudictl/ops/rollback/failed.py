@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Findings, HudictlError, Interrupted
 from hudictl.formats.instants import COMPACTION, State
+from hudictl.ops.metadata.keep import still_required
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
-from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
@@ -36,7 +37,8 @@ class Choice:
 @dataclass(frozen=True)
 class RollbackOutcome:
     """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure, or of what was found when it
-    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept."""
+    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept. What a rollback has
+    deleted that ended before is not counted, and its ``metadata_table`` is None."""
 
     instant: str
     outcome: str
@@ -108,7 +110,8 @@ def roll_back_all(
             outcomes.append(together[time])
             continue
         try:
-            outcomes += execute((plan_rollback(session, time, options),))
+            ended = _ended(session, time, options)
+            outcomes += (ended,) if ended is not None else execute((plan_rollback(session, time, options),))
         except Interrupted:
             raise
         except Findings as error:
@@ -141,6 +144,21 @@ def _together(
         rollbacks = read_signs(session.table).live_rollbacks if isinstance(error, Conflict) and plans else ()
         begun = {entry.target for entry in rollbacks if entry.instant.state is State.INFLIGHT}
         return {plan.target: _failed(plan.target, error) for plan in plans if plan.target in begun}
+
+
+def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOutcome | None:
+    """The outcome of a rollback that ended before: of those that ran together and failed, some may have been published.
+    None if there is something left to do. Raises Unreadable."""
+    rollback = done_already(session.table, time)
+    if rollback is None:
+        return None
+    session.monitor.note(f"{time} was rolled back by {rollback}")
+    outcome = RollbackOutcome(time, "rolled back", rollback, 0, 0, None, 0, "")
+    try:
+        still_required(session.table, rollback, options.require_index)
+    except Findings as error:
+        return replace(outcome, exit_code=error.exit_code, message=error.message)
+    return outcome
 
 
 def _failed(time: str, error: HudictlError) -> RollbackOutcome:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, time_plus_ms
 from hudictl.formats.releases import V1_0
@@ -113,7 +113,7 @@ def _consumers(table: Table, timeline: Timeline, removed: Collection[BegunInstan
     begin = position(restart) if restart else None
     if begin and by_completion and table.rules.reads_as == V1_0:
         # Not every time is a date.
-        with suppress(ValueError):
+        with suppress(Unreadable):
             begin = time_plus_ms(begin, 1)
     first, last = _moment(read[0]), _moment(read[-1])
     return Consumers(first, last, gone_from, _moment(restart) if restart else None, begin, by_completion)

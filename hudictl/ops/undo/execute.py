@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 
 from hudictl import workers
-from hudictl.errors import Conflict, Incomplete
+from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session, change_on_engine
 from hudictl.ops.undo.hashing import verify_hashing
@@ -15,7 +15,7 @@ from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import count_of
-from hudictl.storage import Ended, Leases, Storage, delete_all, end_writing
+from hudictl.storage import Ended, Leases, Storage, end_writing
 from hudictl.table.files.hashing import remove_bucket_configs
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep
@@ -180,7 +180,11 @@ def remove_traces(table: Table, times: Collection[str]) -> None:
     for folder in marker_folders(table):
         if folder in times:
             table.storage.delete_folder(marker_folder(folder))
-    delete_all(table.storage, [heartbeat_path(time) for time in sorted(times)])
+    beats = [heartbeat_path(time) for time in sorted(times)]
+    for outcome in table.storage.delete(beats):
+        # A folder of that name is no heartbeat, and stays.
+        if outcome.error is not None and not table.storage.has_folder(outcome.path):
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
 
 
 def elapsed_ms(since: float) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timezone
 
-from hudictl.errors import UsageError
+from hudictl.errors import Unreadable, UsageError
 from hudictl.formats import clean
 from hudictl.formats.instants import (
     CLEAN,
@@ -172,7 +172,7 @@ def retained_from(timeline: Timeline, settings: Settings, latest: str) -> str | 
     """
     commits = completed_commits(timeline)
     if settings.word(CLEAN_POLICY) == _BY_HOURS:
-        with suppress(ValueError):
+        with suppress(Unreadable):
             bound = time_plus_ms(latest, -settings.number(CLEAN_HOURS) * _HOUR_MS)
             return next((entry.time for entry in commits if entry.time >= bound), None)
         return None

@@ -43,10 +43,22 @@ def is_ahead(table: Table, instant: Instant) -> bool:
     return max(instant.time, instant.completion_time or "") >= instant_now(table)
 
 
+def latest_of_clocks(table: Table, timeline: Timeline) -> str:
+    """The greatest time on the timeline, requested or completed, that a clock in some zone may show by now. ""
+    if there is none."""
+    limit = _limit(table)
+    times = (time for entry in timeline.instants for time in (entry.time, entry.completion_time or ""))
+    return max((time for time in times if time <= limit and parse_time(time, timezone.utc) is not None), default="")
+
+
+def _limit(table: Table) -> str:
+    return time_plus_ms(instant_now(table), _ZONES_MS)
+
+
 def commits_ahead(table: Table, timeline: Timeline) -> list[Ahead]:
     """The completed commits whose time is ahead, by the names and the times of the files, oldest first. Files with the
     times of a copy show only what is in the future."""
-    limit = time_plus_ms(instant_now(table), _ZONES_MS)
+    limit = _limit(table)
     hidden = _hidden(timeline, limit)
     return [
         Ahead(entry, tuple(sorted(hidden[entry.time])), entry.time > limit)

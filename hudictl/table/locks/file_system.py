@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.errors import Conflict
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
@@ -26,6 +26,7 @@ from hudictl.storage import Exclusive, FileStatus, Storage, delete_all
 from hudictl.storage.open import open_storage
 from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.config import FileLock
+from hudictl.table.locks.look import is_folder
 from hudictl.table.table import Table
 from hudictl.table.writers.beat import kept_alive, releasing
 
@@ -85,7 +86,7 @@ class LockFile:
             self.storage.create(self.path, self.body)
         except FileExistsError:
             if self.storage.has_folder(self.path):
-                raise StorageFailed(f"the lock {self.path} is a folder", hint="move it away", path=self.path) from None
+                raise is_folder(self.path) from None
             return False
         return True
 

@@ -1,8 +1,9 @@
 """A look at the locks of the table's writers that are files of the table, without taking them."""
 
+from hudictl.errors import StorageFailed
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META
-from hudictl.storage import Storage, whole_path
+from hudictl.storage import Folders, Storage, whole_path
 from hudictl.table.locks.config import FILE_SYSTEM, STORAGE, STORAGE_LOCK, LockSign
 from hudictl.table.table import Table
 
@@ -17,7 +18,12 @@ def find_locks(table: Table, now_ms: int, own: tuple[Storage, str, int] | None =
 
     Args:
         own: the configured lock file, which comes first: its storage, its path there, and its ``expire_ms``.
+
+    Raises StorageFailed; also if the configured lock is a folder, which nobody can take.
     """
+    # In an object store a file may have the name of a folder.
+    if own is not None and isinstance(own[0], Folders) and own[0].has_folder(own[1]):
+        raise is_folder(own[1])
     others = ((table.storage, path, 0) for path in _FILE_SYSTEM if own is None or own[:2] != (table.storage, path))
     signs = []
     for storage, path, expire_ms in (*filter(None, (own,)), *others):
@@ -35,6 +41,11 @@ def find_locks(table: Table, now_ms: int, own: tuple[Storage, str, int] | None =
         content, modified_ms = found
         signs.append(read_storage_lock(content, now_ms, now_ms - modified_ms))
     return signs
+
+
+def is_folder(path: str) -> StorageFailed:
+    """The error where a folder is in the place of a lock file."""
+    return StorageFailed(f"the lock {path} is a folder", hint="move it away", path=path)
 
 
 def read_storage_lock(content: str, now_ms: int, age_ms: int | None = None) -> LockSign:

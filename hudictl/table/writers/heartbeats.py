@@ -37,7 +37,8 @@ def list_heartbeats(table: Table, now_ms: int) -> list[Heartbeat]:
     """
     rule, beats = table.heartbeat_rule, []
     for entry in entries_of(table.storage, HEARTBEATS):
-        if entry.name.isdigit():
+        # A folder is no beat: nothing tells when its writer was last alive.
+        if not entry.is_dir and entry.name.isascii() and entry.name.isdigit():
             age_ms = now_ms - entry.modified_ms
             sure_ms = age_ms - left_out_ms(entry.modified_ms)
             live = sure_ms <= rule.proof_ms

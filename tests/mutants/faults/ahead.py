@@ -139,4 +139,21 @@ FAULTS = (
         "a pending savepoint of a commit makes the metadata table look as if it did not list the commit",
         ("reports/health/test_check.py::test_a_savepoint_of_the_newest_commit_that_was_interrupted",),
     ),
+    Fault(
+        "ops/restore/execute.py",
+        "    last = max(restore, latest_of_clocks(table, timeline))\n",
+        "    last = max(restore, timeline.last_time())\n",
+        "a restore that died cannot be finished beside one instant whose name is no time",
+        ("ops/restore/test_clock.py::test_a_time_that_no_clock_shows_does_not_stop_a_restore_that_has_begun",),
+    ),
+    Fault(
+        "ops/restore/execute.py",
+        "    last = max(restore, latest_of_clocks(table, timeline))\n",
+        "    last = restore\n",
+        "the rollbacks of a restore are older than what a writer of another zone has done before them",
+        (
+            "ops/restore/test_clock.py::"
+            "test_the_rollbacks_of_a_restore_that_goes_on_are_later_than_what_came_from_another_zone",
+        ),
+    ),
 )

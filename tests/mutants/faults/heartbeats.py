@@ -56,4 +56,18 @@ FAULTS = (
         "a rollback of a kept commit counts as the restore's own work",
         RESUME,
     ),
+    Fault(
+        "table/writers/heartbeats.py",
+        "if not entry.is_dir and entry.name.isascii()",
+        "if entry.name.isascii()",
+        "an old folder in the place of a heartbeat proves that a writer is dead",
+        RULE,
+    ),
+    Fault(
+        "ops/undo/execute.py",
+        "        if outcome.error is not None and not table.storage.has_folder(outcome.path):\n",
+        "        if outcome.error is not None:\n",
+        "beside a folder in the place of a heartbeat a rollback stays pending for ever",
+        ("ops/undo/test_execute.py::test_a_folder_in_the_place_of_a_heartbeat_stays",),
+    ),
 )

@@ -322,6 +322,13 @@ FAULTS = (
         tests=("ops/rollback/test_failed.py::test_eager_leaves_alone_what_did_something_just_now",),
     ),
     Fault(
+        FAILED,
+        "            ended = _ended(session, time, options)\n",
+        "            ended = None\n",
+        "a rollback that was published before the store failed counts as refused",
+        tests=("ops/rollback/test_together.py::test_what_was_published_before_the_store_failed_is_rolled_back",),
+    ),
+    Fault(
         INDEXES,
         "    return (None, ()) if FILES in later else (mode, tuple(sorted(later)))\n",
         "    return mode, tuple(sorted(later))\n",

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from hudictl.errors import Refused
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.timeline.zone import compared_zone, zone_seen
 from hudictl.table.timeline.active import instant_now, load_timeline
@@ -99,6 +100,47 @@ def test_an_instant_of_the_far_future_does_not_stop_a_restore_that_has_begun(unp
     error = attempt(lambda: plan(copy, spare, RestoreOptions(delete_later_savepoints=True)))
     assert isinstance(error, Refused)
     assert "99991121000000001" in error.message or version == "v6"
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("9.clean.requested", "99999999999999999.savepoint.inflight", f"{'9' * 40}.indexing.requested"),
+        *("99991231235959999.indexing.requested", "20991231235959999.clean.requested"),
+    ],
+)
+def test_a_time_that_no_clock_shows_does_not_stop_a_restore_that_has_begun(
+    unpack: Unpack, version: str, name: str
+) -> None:
+    """Nor are its rollbacks from then on in the future: they are later than the restore, and no later than need be."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "write rollback plans")
+    copy.write(name)
+    die(copy, target, "delete files")
+    (began,) = (entry.time for entry in load_timeline(copy.table).having("restore"))
+    rollbacks = [entry.time for entry in load_timeline(copy.table).having("rollback")]
+    assert rollbacks
+    assert all(began < time <= instant_now(copy.table) for time in rollbacks)
+    assert restore(copy, target).restore == began
+    (copy.timeline / name).unlink()
+    assert_ended(copy, target)
+
+
+@VERSIONS
+def test_the_rollbacks_of_a_restore_that_goes_on_are_later_than_what_came_from_another_zone(
+    unpack: Unpack, version: str
+) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "write rollback plans")
+    ahead = time_plus_ms(instant_now(copy.table), 9 * 3_600_000)
+    copy.write(f"{ahead}.clean.requested")
+    die(copy, target, "delete files")
+    rollbacks = [entry.time for entry in load_timeline(copy.table).having("rollback")]
+    assert rollbacks
+    assert all(time > ahead for time in rollbacks)
 
 
 @VERSIONS

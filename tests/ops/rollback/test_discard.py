@@ -71,6 +71,19 @@ def test_its_own_goes_on_also_where_the_instant_is_still_completed(unpack: Unpac
 
 
 @VERSIONS
+@pytest.mark.parametrize("target", ["", "..", "../hoodie.properties", "x/y", "a\n\x1b[31mb"])
+def test_one_whose_plan_names_no_instant_is_discarded(unpack: Unpack, version: str, target: str) -> None:
+    """It cannot be finished: there is nothing that it could be the end of."""
+    copy = unpack(version, "cow_part")
+    before = tree(copy.path, OWN)
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
+    assert (unwanted(copy), found(copy).finish) == ([LATER], ())
+    assert meaning(copy) == "a rollback was requested without a readable plan, and has not started"
+    assert discard(copy) == (LATER,)
+    assert tree(copy.path, OWN) == before
+
+
+@VERSIONS
 def test_hudis_own_of_a_completed_instant_is_unwanted(unpack: Unpack, version: str) -> None:
     """It looks the same whether Hudi refused it, or died."""
     copy = unpack(version, "cow_part")

@@ -3,19 +3,22 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hudictl.errors import Conflict
-from hudictl.formats.instants import time_plus_ms
+from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats.instants import ROLLBACK, time_plus_ms
 from hudictl.ops.rollback.execute import execute_rollbacks
+from hudictl.ops.rollback.failed import roll_back_all
 from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.together import plan_together
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash.inject import Crash, dying
 from tests.fixtures import Unpack
-from tests.helpers import Copy, in_the_middle, metadata_timeline, put, session, tree
+from tests.helpers import Copy, in_the_middle, metadata_timeline, put, replace_function, session, tree
 from tests.ops.rollback.together_support import OPTIONS, assert_gone, clean, many
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -145,6 +148,43 @@ def test_a_rollback_of_anothers_stops_it(unpack: Unpack, monkeypatch: pytest.Mon
     assert {path for path in left.keys() - before.keys() if not path.endswith(".crc")} == {
         str((copy.timeline / f"{other}.rollback.requested").relative_to(copy.path))
     }
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("work", "number"), [("hudictl.ops.rollback.publish.create_instant_file", 2), (f"{EXECUTE}.verify_timeline", 1)]
+)
+def test_what_was_published_before_the_store_failed_is_rolled_back(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, work: str, number: int
+) -> None:
+    """The store fails once: the rest goes one by one, and nothing that has ended counts as refused."""
+    copy = unpack(version, "cow_part")
+    times = many(copy, 2)
+    calls = []
+
+    def fail_once(real: Callable[..., object], *given: object, **named: object) -> object:
+        calls.append(given)
+        if len(calls) == number:
+            raise StorageFailed("the store fails once")
+        return real(*given, **named)
+
+    replace_function(monkeypatch, work, fail_once)
+    outcomes = clean(copy)
+    assert [(one.instant, one.outcome, one.exit_code) for one in outcomes] == [
+        (time, "rolled back", 0) for time in reversed(times)
+    ]
+    assert {one.rollback for one in outcomes} <= {entry.time for entry in load_timeline(copy.table).having(ROLLBACK)}
+    assert_gone(copy, times)
+
+
+def test_an_index_that_is_required_is_asked_for_where_another_has_ended_the_rollback(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    (time,) = many(copy, 1)
+    clean(copy)
+    options = replace(OPTIONS, require_index=("record_index",))
+    (outcome,) = roll_back_all(session(copy.table), [(time, options)], lambda plans: [])
+    assert (outcome.outcome, outcome.exit_code) == ("rolled back", 3)
+    assert "record_index is not in use" in outcome.message
 
 
 @VERSIONS

@@ -101,6 +101,15 @@ def test_a_heartbeat_that_stays_is_told(unpack: Unpack, monkeypatch: pytest.Monk
     assert not beat.exists()
 
 
+def test_a_folder_in_the_place_of_a_heartbeat_stays(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    folder, beat = (copy.path / heartbeat_path(time) for time in copy.commits[:2])
+    put(folder / "of somebody")
+    put(beat)
+    files.remove_traces(copy.table, {*copy.commits[:2]})
+    assert (folder.is_dir(), beat.exists()) == (True, False)
+
+
 def test_the_wait_for_queries_can_be_interrupted() -> None:
     class Stop(Silent):
         def check(self) -> None:

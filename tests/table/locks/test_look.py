@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from hudictl.errors import StorageFailed
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.look import find_locks
@@ -53,10 +54,18 @@ def test_a_storage_lock(small: Small, body: str, held: bool) -> None:
 
 
 def test_no_lock(small: Small) -> None:
-    """A folder of that name is none either."""
+    """A folder of that name is none either: with other settings, the lock file is in it."""
     table = small(9)
     (base_of(table) / ".hoodie/lock").mkdir()
     assert find_locks(table, NOW) == []
+
+
+def test_a_configured_lock_that_is_a_folder(small: Small) -> None:
+    table = small(9)
+    (base_of(table) / ".hoodie/lock").mkdir()
+    with pytest.raises(StorageFailed, match="lock is a folder"):
+        find_locks(table, NOW, (table.storage, ".hoodie/lock", 0))
+    assert find_locks(table, NOW, (table.storage, ".hoodie/lock/lock", 0)) == []
 
 
 @pytest.mark.parametrize("path", [".hoodie/lock", ".hoodie/.locks/table_lock.json"])

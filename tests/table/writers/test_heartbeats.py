@@ -63,9 +63,16 @@ def test_a_store_that_tells_whole_seconds(small: Small, age_ms: int, live: bool)
 
 def test_by_time_and_without_sidecars(small: Small) -> None:
     table = small(9)
-    for name in (T2, T1, f".{T1}.crc", "notes"):
+    for name in (T2, T1, f".{T1}.crc", "notes", "²"):
         put(table, heartbeat_path(name))
     assert [beat.time for beat in list_heartbeats(table, 0)] == [T1, T2]
+
+
+def test_a_folder_is_no_beat(small: Small) -> None:
+    """Its age proves no death."""
+    table = small(9)
+    (base_of(table) / heartbeat_path(T1)).mkdir(parents=True)
+    assert list_heartbeats(table, BEAT_MS) == []
 
 
 def test_none(small: Small) -> None:
