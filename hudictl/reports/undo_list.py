@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.state.as_left import is_as_left
+from hudictl.state.as_left import is_as_left, nothing_lost
 from hudictl.state.facts import read_signs
 from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_times
 from hudictl.table.table import Table
@@ -46,6 +46,8 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
             possible = True
             try:
                 is_as_left(table, signs.timeline, room, contents)
+                if time != begun:
+                    nothing_lost(table, room, contents)
             except Refused as error:
                 possible, warning = False, error.message
             targets = ", ".join(filter(None, room.targets)) or None

@@ -50,6 +50,10 @@ UNDO_OPERATION = "undo"
 """The kind of operation that puts back what another one has kept."""
 DROP_OPERATION = "metadata drop"
 """The kind of operation that keeps the metadata table, and nothing else."""
+DROPPED = "dropped"
+"""How a room ends from which files were deleted for good."""
+UNDONE = "undone"
+"""How a room ends of which all is back."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Room:
     """What is kept of one operation, or of rollbacks that ran together: ``times`` are their instants, the first is the
     room's name. ``begun_at`` is UTC, in ISO 8601. ``before`` are timeline, properties and metadata table as they
     were. ``versions``: files stay where they were, as old versions of a bucket; after ``days`` one of its rules deletes
-    them, None if none is known to."""
+    them, None if none is known to. ``end``: ``DROPPED`` or ``UNDONE`` once its deletion has begun."""
 
     times: tuple[str, ...]
     operation: str
@@ -75,6 +79,7 @@ class Room:
     before: tuple[Seen, ...]
     versions: bool = False
     days: int | None = None
+    end: str = ""
 
     @property
     def folder(self) -> str:
@@ -127,8 +132,12 @@ def new_room(table: Table, times: Sequence[str], operation: str, targets: Sequen
     versions = found is not None and found.why_not is None
     days = found.days if found is not None else None
     room = Room(tuple(times), operation, tuple(targets), now, state_of(table), versions, days)
-    table.storage.create(f"{room.folder}{_RECORD}", json.dumps({"version": _VERSION, **asdict(room)}).encode())
+    table.storage.create(f"{room.folder}{_RECORD}", _encode(room))
     return room
+
+
+def _encode(room: Room) -> bytes:
+    return json.dumps({"version": _VERSION, **asdict(room)}).encode()
 
 
 def state_of(table: Table) -> tuple[Seen, ...]:
@@ -252,11 +261,13 @@ def begin_undo(table: Table, room: Room) -> None:
         table.storage.create(f"{room.folder}{_BEGUN}", b"")
 
 
-def drop_room(table: Table, time: str) -> None:
+def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
     """Deletes what was kept of an operation, and ends its undo, if one has begun. The record goes last: a rerun finds
-    what is left. Raises StorageFailed."""
+    what is left. Raises Unreadable, StorageFailed."""
     folder, room = room_folder(time), read_room(table, time)
     if room is not None:
+        # First: an undo cannot know that files are missing, if not even their folder is left.
+        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))
         if room.versions:
             # Without the notes of its instants an undo is refused; without those of its data files alone it is not.
             table.storage.delete_folder(made_path(folder, META))

@@ -35,6 +35,7 @@ from hudictl.storage import DeleteOutcome, Folders, delete_all
 from hudictl.storage.keeping import put_back
 from hudictl.table.files.sweep import sweep
 from hudictl.table.kept import (
+    UNDONE,
     Contents,
     Room,
     begin_undo,
@@ -142,7 +143,7 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     _remove_own(session, room)
     _forget(session, room)
     _verify(session, room, contents)
-    drop_room(table, plan.undoes)
+    drop_room(table, plan.undoes, UNDONE)
     return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
 
 

@@ -14,14 +14,13 @@ from hudictl.formats.layouts import META
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Kind, Session
 from hudictl.phrases import count_of
-from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timeline
+from hudictl.state.as_left import changes_metadata_table, is_as_left, nothing_lost, on_timeline
 from hudictl.state.facts import Signs, signs_of_damaged
 from hudictl.state.pending import planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
 from hudictl.storage.keeping import versions_gone
 from hudictl.table.kept import (
-    DROP_OPERATION,
     Contents,
     Room,
     begun_undo,
@@ -33,9 +32,6 @@ from hudictl.table.kept import (
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
-
-_SIDECAR = ".crc"
-"""The end of a name that no data file has: a sidecar alone does not stand for its file."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +99,8 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     data = data_of(contents.kept)
     nothing_in_the_way(session, room, data)
     no_version_gone(session, contents)
-    # Without contents it is the rest of an undo.
-    if begun_undo(table) is None and (contents.kept or contents.made):
-        _nothing_lost(table, room, sum(not name.endswith(_SIDECAR) for names in data.values() for name in names))
+    if begun_undo(table) is None:
+        nothing_lost(table, room, contents)
     return UndoPlan(
         room=room,
         contents=contents,
@@ -212,20 +207,3 @@ def pending_again(table: Table, contents: Contents) -> list[str]:
 
 def _instant_file(table: Table, path: str) -> InstantFile | None:
     return parse_instant_file(path.rpartition("/")[2], table.layout.version) if on_timeline(table, path) else None
-
-
-def _nothing_lost(table: Table, room: Room, files: int) -> None:
-    """Raises Refused: the room has fewer files than the operation has deleted."""
-    if room.operation == DROP_OPERATION:
-        # These are no data files: ``check`` has compared the metadata table with the one before.
-        return
-    deleted = 0
-    for time in room.times:
-        operation = read_operation(table.storage, time)
-        report = operation.last.report if operation is not None else None
-        deleted += int((report or {}).get("files_deleted", 0))
-    if files < deleted:
-        raise Refused(
-            f"{room.folder} has {files:,} of {count_of(deleted, 'file')} that were deleted: not all can come back",
-            hint="bring the others back into this folder, or free its space by `hudictl undo drop`",
-        )

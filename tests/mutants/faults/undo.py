@@ -11,6 +11,8 @@ EXECUTE = "ops/put_back/execute.py"
 TEST = "ops/put_back/test_undo.py"
 CHANGED = f"{TEST}::test_a_change_since_then_refuses_it"
 BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
+DROP_TEST = "ops/put_back/test_drop.py"
+GONE = f"{DROP_TEST}::test_what_is_gone_is_not_undone"
 DROPPED = "ops/put_back/test_metadata_drop.py"
 SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
@@ -143,11 +145,39 @@ FAULTS = (
         (CHANGED,),
     ),
     Fault(
-        PLANNING,
-        "    if files < deleted:\n",
-        "    if False:\n",
+        AS_LEFT,
+        "        if there < of:\n",
+        "        if False:\n",
         "instants come back without all of their files",
         (CHANGED,),
+    ),
+    Fault(
+        AS_LEFT,
+        "    if room.end == DROPPED:\n",
+        "    if False:\n",
+        "an undo says that all is back, although it was dropped",
+        (GONE,),
+    ),
+    Fault(
+        AS_LEFT,
+        '        changed += sum(int(report.get(key, 0)) for key in ("files_set_aside", "files_written"))\n',
+        "",
+        "an undo without what a repair has kept ends well, and the loss of an archive is forgotten",
+        (GONE, "ops/repair/test_archive.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss"),
+    ),
+    Fault(
+        KEPT,
+        '        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))\n',
+        "",
+        "a drop that died leaves a record by which an undo says that all is back",
+        (GONE,),
+    ),
+    Fault(
+        EXECUTE,
+        "    drop_room(table, plan.undoes, UNDONE)\n",
+        "    drop_room(table, plan.undoes)\n",
+        "an undo that died at its very end counts as dropped",
+        (f"{DROP_TEST}::test_an_undo_that_died_at_its_very_end_is_one",),
     ),
     Fault(
         PLANNING,

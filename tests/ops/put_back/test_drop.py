@@ -1,0 +1,91 @@
+"""What is dropped does not come back, and an undo does not say that it does."""
+
+import shutil
+from collections.abc import Sequence
+
+import pytest
+
+from hudictl.errors import Conflict, Refused
+from hudictl.library import changes
+from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.put_back.drop import execute_drop, plan_drop
+from hudictl.ops.put_back.planning import plan_undo
+from hudictl.reports.undo_list import undo_rows
+from hudictl.storage import Storage, delete_all
+from hudictl.table import kept
+from hudictl.table.kept import begun_undo, drop_room, room_times
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import OWN, Copy, session
+from tests.ops.put_back.undo_support import state, undo
+from tests.state.orphans.find_support import between_commits, listed_orphan
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def orphans_deleted(copy: Copy) -> str:
+    listed_orphan(copy, between_commits(copy))
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, keep_files=True))
+    time = delete_orphans(session(copy.table), made).undo
+    assert time is not None
+    return time
+
+
+def metafile_repaired(copy: Copy) -> str:
+    """The damaged metafile of a partition is set aside, and written anew."""
+    file = copy.path / "part-0" / ".hoodie_partition_metadata"
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    file.write_bytes(b"xxx\n")
+    change = changes.metafile_repair(())
+    done = change.execute(session(copy.table), change.plan(session(copy.table)))
+    return done.undo
+
+
+def dies_in_drop(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on, a drop dies between the deletion of what is kept and that of the record."""
+
+    def dies(storage: Storage, paths: Sequence[str]) -> None:
+        delete_all(storage, paths)
+        raise Conflict("it dies here")
+
+    monkeypatch.setattr(kept, "delete_all", dies)
+
+
+@VERSIONS
+@pytest.mark.parametrize("operation", [orphans_deleted, metafile_repaired])
+@pytest.mark.parametrize("by_hand", [False, True], ids=["dropped", "by-hand"])
+def test_what_is_gone_is_not_undone(unpack: Unpack, version: str, operation: object, by_hand: bool) -> None:
+    """The drop died before its end, or somebody has deleted the folder."""
+    copy = unpack(version, "cow_part")
+    time = operation(copy)  # type: ignore[operator]
+    if by_hand:
+        shutil.rmtree(copy.path / OWN / "undo" / time)
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            dies_in_drop(copy, patch)
+            with pytest.raises(Conflict, match="dies here"):
+                drop_room(copy.table, time)
+    before = state(copy)
+    with pytest.raises(Refused, match="not all can come back|has changed" if by_hand else "was dropped"):
+        plan_undo(session(copy.table), time, 0)
+    (row,) = undo_rows(copy.table)
+    assert row.possible is False
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
+    assert (state(copy), [*room_times(copy.table)]) == (before, [])
+
+
+@VERSIONS
+def test_an_undo_that_died_at_its_very_end_is_one(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """All was back: the same command again ends it, although nothing is kept any more."""
+    copy = unpack(version, "cow_part")
+    time = orphans_deleted(copy)
+    with monkeypatch.context() as patch:
+        dies_in_drop(copy, patch)
+        with pytest.raises(Conflict, match="dies here"):
+            undo(copy, time)
+    before = state(copy)
+    assert (begun_undo(copy.table), [*room_times(copy.table)]) == (None, [time])
+    undo(copy, time)
+    assert (state(copy), [*room_times(copy.table)]) == (before, [])
