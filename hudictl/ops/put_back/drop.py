@@ -34,8 +34,9 @@ class Dropped:
 
 @dataclass(frozen=True)
 class UndoDrop:
-    """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, and whose
-    files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the profile."""
+    """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, or whose
+    undo has not, and whose files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the
+    profile."""
 
     shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "lock")
     operation: ClassVar = Kind.UNDO_DROP.value
@@ -54,10 +55,11 @@ class UndoDropped:
 
 
 def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None) -> UndoDrop:
-    """Plans to drop what some operations have kept, or all that began before an age.
+    """Plans to drop what some operations have kept, or all that began before an age. Of an undo that has begun, only
+    what is named.
 
     Raises:
-        Refused: nothing is kept of one, or it is pending.
+        Refused: nothing is kept of one, or it is pending; it was chosen by its age, and its undo has begun since.
         Conflict, Unsupported, Unreadable, StorageFailed.
     """
     table = session.table
@@ -71,8 +73,10 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
         room = required_room(table, time) if times else read_room(table, time)
         if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
             continue
-        # One of which the undo has begun, and cannot end, must have a way out: it is finished instead.
-        if time != begun and any(_is_pending(signs, own) for own in room.times):
+        # One of which the undo has begun, and cannot end, must have a way out: it is finished instead. That is for the
+        # operator to say: an age does not know whether the undo can end.
+        by_age, is_pending = older_than_ms is not None, any(_is_pending(signs, own) for own in room.times)
+        if by_age if time == begun else is_pending:
             pending.append(time)
             continue
         contents = contents_of(table, room)
@@ -80,11 +84,11 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
         files, versions = len(contents.kept), len(contents.versions)
         found.append(Dropped(time, room.operation, room.begun_at, files, freed, versions))
     if times and pending:
-        raise Refused(
-            f"the operation {pending[0]} is pending: what it keeps is still needed",
-            hint=f"`hudictl resume` finishes it; `{command_of('undo', pending[0])}` takes it back",
-            undo=pending[0],
-        )
+        undo = f"`{command_of('undo', pending[0])}`"
+        what, hint = f"the operation {pending[0]} is pending", f"`hudictl resume` finishes it; {undo} takes it back"
+        if pending[0] == begun:
+            what, hint = f"the undo of {begun} has begun", f"{undo} finishes it"
+        raise Refused(f"{what}: what it keeps is still needed", hint=hint, undo=pending[0])
     return UndoDrop(tuple(found), tuple(pending), session.lock, older_than_ms)
 
 
@@ -109,7 +113,7 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
 
 
 def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
-    if plan_drop(session, [entry.undo for entry in plan.dropped], None).dropped != plan.dropped:
+    if plan_drop(session, [entry.undo for entry in plan.dropped], plan.older_than_ms).dropped != plan.dropped:
         raise Conflict("what is kept has changed since planning", hint="run the command again")
     return Begun(held, instant_now(session.table), None)
 

@@ -10,17 +10,19 @@ from hudictl.library import changes
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.put_back.planning import plan_undo
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.undo_list import undo_rows
 from hudictl.storage import Storage, delete_all
 from hudictl.table import kept
 from hudictl.table.kept import begun_undo, drop_room, room_times
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, Copy, session
+from tests.helpers import OWN, At, Copy, restore, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.state.orphans.find_support import between_commits, listed_orphan
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_later_savepoints=True)
 
 
 def orphans_deleted(copy: Copy) -> str:
@@ -89,3 +91,37 @@ def test_an_undo_that_died_at_its_very_end_is_one(
     assert (begun_undo(copy.table), [*room_times(copy.table)]) == (None, [time])
     undo(copy, time)
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
+
+
+def begun(copy: Copy, time: str) -> None:
+    """The undo dies before it has put anything back."""
+
+    def dies() -> None:
+        raise Conflict("it dies here")
+
+    with pytest.raises(Conflict, match="dies here"):
+        undo(copy, time, At("put files back", dies))
+
+
+@VERSIONS
+def test_an_age_does_not_drop_what_an_undo_that_died_needs(unpack: Unpack, version: str) -> None:
+    """It is finished, or dropped by its name."""
+    copy = unpack(version, "cow_savepoints")
+    before = state(copy)
+    time = restore(copy, copy.commits[0], options=KEEPING).restore
+    begun(copy, time)
+    made = plan_drop(session(copy.table), [], 0)
+    assert (made.dropped, made.pending) == ((), (time,))
+    assert [entry.undo for entry in plan_drop(session(copy.table), [time], None).dropped] == [time]
+    undo(copy, time)
+    assert state(copy) == before
+
+
+def test_an_undo_that_begins_after_the_plan_keeps_its_files(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    time = restore(copy, copy.commits[0], options=KEEPING).restore
+    made = plan_drop(session(copy.table), [], 0)
+    begun(copy, time)
+    with pytest.raises(Refused, match=f"the undo of {time} has begun: what it keeps is still needed"):
+        execute_drop(session(copy.table), made)
+    undo(copy, time)
