@@ -31,9 +31,9 @@ class UndoRow:
 
 def undo_rows(table: Table) -> Iterator[UndoRow]:
     """All of them, newest first. Raises Unreadable, StorageFailed."""
-    times = sorted(room_times(table), reverse=True)
-    signs = read_signs(table) if times else None
     begun = begun_undo(table)
+    times = sorted({*room_times(table)}.union({begun} if begun is not None else ()), reverse=True)
+    signs = read_signs(table) if times else None
     for time in times:
         try:
             room = read_room(table, time)

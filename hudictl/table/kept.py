@@ -17,6 +17,7 @@ from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PROPERTIES, PROPERTIES_BACKUP, UNDO
 from hudictl.formats.limits import RECORD_BYTES
+from hudictl.phrases import command_of
 from hudictl.storage import (
     FileStatus,
     FileVersion,
@@ -178,7 +179,9 @@ def read_room(table: Table, time: str) -> Room | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"{path} is damaged: {error}", hint="move this file out of the table", file=path) from error
+        drop = f"if the undo has begun, `{command_of('undo drop', time)}` ends it"
+        hint = f"move this file out of the table; {drop}"
+        raise Unreadable(f"{path} is damaged: {error}", hint=hint, file=path) from error
     return room
 
 
@@ -263,8 +266,10 @@ def begin_undo(table: Table, room: Room) -> None:
 
 def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
     """Deletes what was kept of an operation, and ends its undo, if one has begun. The record goes last: a rerun finds
-    what is left. Raises Unreadable, StorageFailed."""
-    folder, room = room_folder(time), read_room(table, time)
+    what is left. It may be missing or damaged: without it an undo is refused. Raises StorageFailed."""
+    folder, room = room_folder(time), None
+    with suppress(Unreadable):
+        room = read_room(table, time)
     if room is not None:
         # First: an undo cannot know that files are missing, if not even their folder is left.
         table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))
@@ -272,6 +277,6 @@ def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
             # Without the notes of its instants an undo is refused; without those of its data files alone it is not.
             table.storage.delete_folder(made_path(folder, META))
         drop_contents(table.storage, folder, versions=room.versions)
-        table.storage.delete_folder(folder)
-        delete_all(table.storage, [f"{folder}{_BEGUN}"])
-        delete_all(table.storage, [f"{folder}{_RECORD}"])
+    table.storage.delete_folder(folder)
+    delete_all(table.storage, [f"{folder}{_BEGUN}"])
+    delete_all(table.storage, [f"{folder}{_RECORD}"])

@@ -1,11 +1,12 @@
 """Dropping what operations have kept: then they cannot be undone."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import ClassVar
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.ops.guards import liveness
 from hudictl.ops.put_back.planning import required_room
@@ -13,9 +14,10 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
-from hudictl.table.kept import begun_undo, contents_of, drop_room, read_room, room_times
+from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
 
 
@@ -70,7 +72,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     found: list[Dropped] = []
     pending: list[str] = []
     for time in times or [*room_times(table)]:
-        room = required_room(table, time) if times else read_room(table, time)
+        room = _named(table, time, begun) if times else read_room(table, time)
         if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
             continue
         # One of which the undo has begun, and cannot end, must have a way out: it is finished instead. That is for the
@@ -116,6 +118,15 @@ def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
     if plan_drop(session, [entry.undo for entry in plan.dropped], plan.older_than_ms).dropped != plan.dropped:
         raise Conflict("what is kept has changed since planning", hint="run the command again")
     return Begun(held, instant_now(session.table), None)
+
+
+def _named(table: Table, time: str, begun: str | None) -> Room:
+    """The room of an operation that was named; an empty one where its record is damaged, or is missing and its undo has
+    begun: there must be a way out. Raises Refused: nothing is kept of it; StorageFailed."""
+    with suppress(Unreadable):
+        if time != begun or read_room(table, time) is not None:
+            return required_room(table, time)
+    return Room((time,), "unknown operation", (), "", ())
 
 
 def _is_pending(signs: Signs, time: str) -> bool:

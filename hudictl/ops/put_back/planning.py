@@ -13,7 +13,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_i
 from hudictl.formats.layouts import META
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Kind, Session
-from hudictl.phrases import count_of
+from hudictl.phrases import command_of, count_of
 from hudictl.state.as_left import changes_metadata_table, is_as_left, nothing_lost, on_timeline
 from hudictl.state.facts import Signs, signs_of_damaged
 from hudictl.state.pending import planned_as
@@ -116,11 +116,10 @@ def required_room(table: Table, time: str) -> Room:
     """The room of an operation. Raises Refused: there is none; Unreadable."""
     room = read_room(table, time)
     if room is None:
-        raise Refused(
-            f"nothing is kept of an operation {time}",
-            hint="`hudictl undo list` shows what can be undone: what was done with --keep-files",
-            undo=time,
-        )
+        hint = "`hudictl undo list` shows what can be undone: what was done with --keep-files"
+        if begun_undo(table) == time:
+            hint = f"its undo has begun, but its record is gone: `{command_of('undo drop', time)}` ends it"
+        raise Refused(f"nothing is kept of an operation {time}", hint=hint, undo=time)
     return room
 
 

@@ -13,6 +13,7 @@ CHANGED = f"{TEST}::test_a_change_since_then_refuses_it"
 BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
 DROP_TEST = "ops/put_back/test_drop.py"
 GONE = f"{DROP_TEST}::test_what_is_gone_is_not_undone"
+BROKEN = f"{DROP_TEST}::test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out"
 DROPPED = "ops/put_back/test_metadata_drop.py"
 SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
@@ -86,11 +87,11 @@ FAULTS = (
     ),
     Fault(
         KEPT,
-        """        delete_all(table.storage, [f"{folder}{_BEGUN}"])
-        delete_all(table.storage, [f"{folder}{_RECORD}"])
+        """    delete_all(table.storage, [f"{folder}{_BEGUN}"])
+    delete_all(table.storage, [f"{folder}{_RECORD}"])
 """,
-        """        delete_all(table.storage, [f"{folder}{_RECORD}"])
-        delete_all(table.storage, [f"{folder}{_BEGUN}"])
+        """    delete_all(table.storage, [f"{folder}{_RECORD}"])
+    delete_all(table.storage, [f"{folder}{_BEGUN}"])
 """,
         "after a death an undo has begun of which no record is left, and the table is never written again",
         (f"{TEST}::test_a_drop_that_died_is_finished",),
@@ -276,6 +277,20 @@ FAULTS = (
         "[entry.undo for entry in plan.dropped], None)",
         "what an undo needs that has begun since is dropped by cron",
         (f"{DROP_TEST}::test_an_undo_that_begins_after_the_plan_keeps_its_files",),
+    ),
+    Fault(
+        DROP,
+        "        if time != begun or read_room(table, time) is not None:\n",
+        "        if True:\n",
+        "an undo that has begun, and of which no record is left, blocks the table for good",
+        (BROKEN,),
+    ),
+    Fault(
+        KEPT,
+        "    with suppress(Unreadable):\n        room = read_room(table, time)\n    if room",
+        "    room = read_room(table, time)\n    if room",
+        "an undo that has begun, and of which the record is damaged, blocks the table for good",
+        (BROKEN,),
     ),
     Fault(
         AS_LEFT,

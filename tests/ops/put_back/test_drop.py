@@ -2,10 +2,11 @@
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
 from hudictl.library import changes
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
@@ -17,7 +18,7 @@ from hudictl.table import kept
 from hudictl.table.kept import begun_undo, drop_room, room_times
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, restore, session
+from tests.helpers import OWN, At, Copy, die, put, restore, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.state.orphans.find_support import between_commits, listed_orphan
 
@@ -125,3 +126,47 @@ def test_an_undo_that_begins_after_the_plan_keeps_its_files(unpack: Unpack) -> N
     with pytest.raises(Refused, match=f"the undo of {time} has begun: what it keeps is still needed"):
         execute_drop(session(copy.table), made)
     undo(copy, time)
+
+
+@VERSIONS
+@pytest.mark.parametrize("record", [b"", None], ids=["damaged", "missing"])
+def test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out(
+    unpack: Unpack, version: str, record: bytes | None
+) -> None:
+    """Nothing else may begin before it: each message names the command that ends it."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.commits[0]
+    time = restore(copy, target, options=KEEPING).restore
+    begun(copy, time)
+    file = copy.path / OWN / "undo" / f"{time}.json"
+    file.unlink() if record is None else file.write_bytes(record)
+    with pytest.raises(HudictlError) as caught:
+        plan_undo(session(copy.table), time, 0)
+    assert f"`hudictl undo drop {time}` ends it" in caught.value.hint
+    (row,) = undo_rows(copy.table)
+    assert (row.undo, bool(row.problem)) == (time, True)
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
+    assert not list((copy.path / OWN / "undo").iterdir())
+    restore(copy, target, options=replace(KEEPING, keep_files=False))
+    assert copy.commits == [target]
+
+
+def test_a_damaged_record_of_a_pending_restore_stays(unpack: Unpack) -> None:
+    """What it keeps is still needed; `resume` names the file."""
+    copy = unpack("v9", "cow_savepoints")
+    die(copy, copy.commits[0], "verify", KEEPING)
+    (time,) = room_times(copy.table)
+    (copy.path / OWN / "undo" / f"{time}.json").write_bytes(b"")
+    with pytest.raises(Refused, match="is pending"):
+        plan_drop(session(copy.table), [time], None)
+    with pytest.raises(Unreadable):
+        plan_drop(session(copy.table), [], 0)
+
+
+def test_a_file_that_says_that_an_undo_has_begun_blocks_nothing_for_good(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    put(copy.path / OWN / "undo" / "1.begun", b"")
+    execute_drop(session(copy.table), plan_drop(session(copy.table), ["1"], None))
+    assert begun_undo(copy.table) is None
+    with pytest.raises(Refused, match="nothing is kept of an operation 1"):
+        plan_drop(session(copy.table), ["1"], None)
