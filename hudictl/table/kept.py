@@ -176,9 +176,11 @@ def read_room(table: Table, time: str) -> Room | None:
         room = decode(Room, value)
         if version != _VERSION or room.times[:1] != (time,) or not all(map(_NAME.match, room.times)):
             raise ValueError(f"version {version}, instants {', '.join(room.times)}")
+        # Raises for what is no date: one such record must not hide the others.
+        expires_at(room)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         drop = f"if the undo has begun, `{command_of('undo drop', time)}` ends it"
         hint = f"move this file out of the table; {drop}"
         raise Unreadable(f"{path} is damaged: {error}", hint=hint, file=path) from error

@@ -293,6 +293,13 @@ FAULTS = (
         (BROKEN,),
     ),
     Fault(
+        KEPT,
+        "        expires_at(room)\n    except",
+        "    except",
+        "one damaged record hides what else is kept, and a drop by age ends for good",
+        (f"{DROP_TEST}::test_a_record_with_values_that_are_no_dates_is_damaged",),
+    ),
+    Fault(
         AS_LEFT,
         "    return room.operation == DROP_OPERATION or any(",
         "    return any(",

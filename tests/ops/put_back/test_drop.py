@@ -1,5 +1,6 @@
 """What is dropped does not come back, and an undo does not say that it does."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -170,3 +171,22 @@ def test_a_file_that_says_that_an_undo_has_begun_blocks_nothing_for_good(unpack:
     assert begun_undo(copy.table) is None
     with pytest.raises(Refused, match="nothing is kept of an operation 1"):
         plan_drop(session(copy.table), ["1"], None)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"begun_at": "x"}, {"begun_at": ""}, {"days": 10**12}, {"days": -(10**9)}, {"days": 10**7}]
+)
+def test_a_record_with_values_that_are_no_dates_is_damaged(unpack: Unpack, odd: dict[str, object]) -> None:
+    """And what else is kept is listed."""
+    copy = unpack("v9", "cow_part")
+    time = restore(copy, copy.commits[0], options=KEEPING).restore
+    room = copy.path / OWN / "undo"
+    told = json.loads((room / f"{time}.json").read_text())
+    put(room / "1.json", json.dumps({**told, "times": ["1"], **odd}))
+    whole, damaged = undo_rows(copy.table)
+    assert (whole.undo, whole.possible, damaged.undo) == (time, True, "1")
+    assert "1.json is damaged" in str(damaged.problem)
+    with pytest.raises(Unreadable, match=r"1\.json is damaged"):
+        plan_drop(session(copy.table), [], 0)
+    execute_drop(session(copy.table), plan_drop(session(copy.table), ["1"], None))
+    assert [*room_times(copy.table)] == [time]
