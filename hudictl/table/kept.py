@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from itertools import count, islice
 
 from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.decode import decode
@@ -44,6 +45,9 @@ from hudictl.table.timeline.active import load_timeline
 
 _RECORD = ".json"
 _BEGUN = ".begun"
+_BACK = "back"
+"""Below a room: lists of the data files that an undo that has begun brings back."""
+_PIECE = 10_000
 _NAME = re.compile(r"\d+\Z", re.ASCII)
 _VERSION = 1
 _AT_ONCE = 16
@@ -260,10 +264,34 @@ def _times(table: Table, end: str) -> Iterator[str]:
     return (time for time in times if _NAME.match(time))
 
 
-def begin_undo(table: Table, room: Room) -> None:
-    """From here on, only this undo may go on. Raises StorageFailed."""
+def begin_undo(table: Table, room: Room, data: Mapping[str, Mapping[str, int]]) -> None:
+    """From here on, only this undo may go on. The data files that it brings back are recorded before that, in pieces:
+    by partition, with their sizes in bytes. Raises StorageFailed."""
+    if begun_undo(table) is not None:
+        return
+    folder, files = f"{room.folder}/{_BACK}", ((at, name, size) for at in data for name, size in data[at].items())
+    # The operation may have gone on since an attempt that did not come to its beginning.
+    table.storage.delete_folder(folder)
+    for number in count():
+        piece = [*islice(files, _PIECE)]
+        if not piece:
+            break
+        table.storage.create(f"{folder}/{number}", json.dumps(piece).encode())
     with suppress(FileExistsError):
         table.storage.create(f"{room.folder}{_BEGUN}", b"")
+
+
+def to_come_back(table: Table, room: Room) -> dict[str, dict[str, int]]:
+    """What ``begin_undo`` has recorded; earlier releases record nothing. Raises Unreadable, StorageFailed."""
+    found: dict[str, dict[str, int]] = {}
+    for name, _ in files_below(table.storage, f"{room.folder}/{_BACK}"):
+        path = f"{room.folder}/{_BACK}/{name}"
+        try:
+            for partition, file, size in parse_json(read_whole(table.storage, path, RECORD_BYTES)):
+                found.setdefault(str(partition), {})[str(file)] = int(size)
+        except (ValueError, TypeError) as error:
+            raise Unreadable(f"{path} is damaged: {error}", hint="move it out of the table", file=path) from error
+    return found
 
 
 def drop_room(table: Table, time: str, end: str = DROPPED) -> None:

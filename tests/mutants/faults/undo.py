@@ -14,6 +14,8 @@ BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
 DROP_TEST = "ops/put_back/test_drop.py"
 GONE = f"{DROP_TEST}::test_what_is_gone_is_not_undone"
 BROKEN = f"{DROP_TEST}::test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out"
+EXECUTE_TEST = "ops/put_back/test_execute.py"
+LOST_AGAIN = f"{EXECUTE_TEST}::test_a_file_that_is_lost_after_it_was_back_is_named"
 DROPPED = "ops/put_back/test_metadata_drop.py"
 SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
@@ -203,8 +205,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    begin_undo(table, room)\n    _make_pending",
-        "    _make_pending",
+        "    begin_undo(table, room, data_of(contents.kept))\n",
+        "",
         "another command works on a table of which a half is put back",
         (ALONE,),
     ),
@@ -231,7 +233,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    _verify(session, room, contents)\n    drop_room",
+        "    _verify(session, room, contents, data)\n    drop_room",
         "    drop_room",
         "an undo that did not bring all back says that it has, and drops the rest",
         (f"{TEST}::test_what_did_not_come_back_is_said",),
@@ -298,6 +300,41 @@ FAULTS = (
         "    except",
         "one damaged record hides what else is kept, and a drop by age ends for good",
         (f"{DROP_TEST}::test_a_record_with_values_that_are_no_dates_is_damaged",),
+    ),
+    Fault(
+        EXECUTE,
+        "    data = to_come_back(table, room) or data_of(contents.kept)\n",
+        "    data = data_of(contents.kept)\n",
+        "a file that was lost after an earlier attempt had put it back is missing, and the undo says that all is back",
+        (LOST_AGAIN,),
+    ),
+    Fault(
+        EXECUTE,
+        "    _refuse_wrong(room, _not_back(session, data))\n",
+        "",
+        "readers see an instant of which a file was lost while it was put back",
+        (LOST_AGAIN,),
+    ),
+    Fault(
+        EXECUTE,
+        " if size == ODD}",
+        " if False}",
+        "an undo never ends well if a data file is a link",
+        (f"{EXECUTE_TEST}::test_a_data_file_that_is_a_link_comes_back_as_one",),
+    ),
+    Fault(
+        KEPT,
+        "    table.storage.delete_folder(folder)\n    for",
+        "    for",
+        "an undo waits for files that are no part of it any more",
+        (f"{EXECUTE_TEST}::test_what_an_undo_recorded_that_did_not_begin_counts_no_more",),
+    ),
+    Fault(
+        KEPT,
+        "    if begun_undo(table) is not None:\n        return\n",
+        "",
+        "an undo that goes on forgets what was back already",
+        (LOST_AGAIN,),
     ),
     Fault(
         AS_LEFT,
