@@ -134,7 +134,8 @@ def _same(room: Room, contents: Contents, before: Mapping[str, int], now: Mappin
 def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
     raise Refused(
         f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
-        hint="an undo would make these changes wrong; `hudictl undo drop` frees the space of what was kept",
+        hint="an undo would make these changes wrong; "
+        f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept",
         changes=list(names),
     )
 

@@ -95,7 +95,7 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
         raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
     check(session, signs_of_damaged(table), room, contents, idle_ms)
     nothing_in_the_way(session, room, data_of(contents.kept))
-    no_version_gone(session, contents)
+    no_version_gone(session, room, contents)
     return Begun(held, instant_now(table), contents)
 
 

@@ -98,7 +98,7 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     check(session, signs_of_damaged(table), room, contents, idle_ms)
     data = data_of(contents.kept)
     nothing_in_the_way(session, room, data)
-    no_version_gone(session, contents)
+    no_version_gone(session, room, contents)
     if begun_undo(table) is None:
         nothing_lost(table, room, contents)
     return UndoPlan(
@@ -167,7 +167,7 @@ def nothing_in_the_way(session: Session, room: Room, data: Mapping[str, Mapping[
         )
 
 
-def no_version_gone(session: Session, contents: Contents) -> None:
+def no_version_gone(session: Session, room: Room, contents: Contents) -> None:
     """Raises Refused: a rule of the bucket, or its owner, has deleted an old version that is to come back, or put it
     into an archive. StorageFailed, EngineFailed."""
     storage, all_of_them = session.table.storage, [*contents.versions.values()]
@@ -180,7 +180,7 @@ def no_version_gone(session: Session, contents: Contents) -> None:
         path, reason = gone[0]
         raise Refused(
             f"{count_of(len(gone), 'file')} cannot come back, for example {path}: {reason}",
-            hint="nothing was changed; `hudictl undo drop` forgets what was kept",
+            hint=f"nothing was changed; `{command_of('undo drop', room.times[0])}` forgets what was kept",
             files=[path for path, _ in gone],
         )
 

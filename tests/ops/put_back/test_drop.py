@@ -190,3 +190,22 @@ def test_a_record_with_values_that_are_no_dates_is_damaged(unpack: Unpack, odd: 
         plan_drop(session(copy.table), [], 0)
     execute_drop(session(copy.table), plan_drop(session(copy.table), ["1"], None))
     assert [*room_times(copy.table)] == [time]
+
+
+def test_an_orphan_that_another_program_has_deleted_is_not_waited_for(unpack: Unpack) -> None:
+    """It does not count as one that was deleted; the other one comes back."""
+    copy = unpack("v6", "cow_part")
+    time = between_commits(copy)
+    lost = listed_orphan(copy, time)
+    like = max(path for path in copy.data() if path.endswith(".parquet"))
+    there = f"{like.rpartition('_')[0]}_{time}.parquet"
+    put(copy.path / there, (copy.path / like).read_bytes())
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, keep_files=True))
+    seen = At("delete files", lambda: (copy.path / lost).unlink())
+    result = delete_orphans(session(copy.table, seen), made)
+    assert result.undo is not None
+    assert (len(made.orphans), result.files_deleted) == (2, 1)
+    (row,) = undo_rows(copy.table)
+    assert row.possible
+    undo(copy, result.undo)
+    assert (copy.path / there).exists()
