@@ -109,7 +109,7 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
-            hint="the rows say what they are; `hudictl check` shows what is damaged",
+            hint="the rows say what they are; `hudictl check` shows whether the table is damaged",
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.state.as_left import is_as_left
+from hudictl.state.as_left import is_as_left, nothing_lost
 from hudictl.state.facts import read_signs
 from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_times
 from hudictl.table.table import Table
@@ -31,9 +31,9 @@ class UndoRow:
 
 def undo_rows(table: Table) -> Iterator[UndoRow]:
     """All of them, newest first. Raises Unreadable, StorageFailed."""
-    times = sorted(room_times(table), reverse=True)
-    signs = read_signs(table) if times else None
     begun = begun_undo(table)
+    times = sorted({*room_times(table)}.union({begun} if begun is not None else ()), reverse=True)
+    signs = read_signs(table) if times else None
     for time in times:
         try:
             room = read_room(table, time)
@@ -46,6 +46,8 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
             possible = True
             try:
                 is_as_left(table, signs.timeline, room, contents)
+                if time != begun:
+                    nothing_lost(table, room, contents)
             except Refused as error:
                 possible, warning = False, error.message
             targets = ", ".join(filter(None, room.targets)) or None

@@ -8,12 +8,14 @@ from typing import NoReturn
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.instants import RESTORE, SAVEPOINT
-from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
+from hudictl.formats.layouts import META, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
-from hudictl.phrases import first_few
+from hudictl.phrases import command_of, count_of, first_few
 from hudictl.storage import read_whole
 from hudictl.table.kept import (
     DROP_OPERATION,
+    DROPPED,
+    UNDONE,
     Contents,
     Room,
     metadata_files,
@@ -25,10 +27,41 @@ from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import TYPE, Table
 from hudictl.table.timeline.active import Timeline
 
+_SIDECAR = ".crc"
+"""The end of a name that no data file has: a sidecar alone does not stand for its file."""
+
+
+def nothing_lost(table: Table, room: Room, contents: Contents) -> None:
+    """Before an undo begins: then files leave the room. Raises Refused: it has fewer files than the operation has
+    deleted, or a repair changed; Unreadable, StorageFailed."""
+    if room.operation == DROP_OPERATION or room.end == UNDONE:
+        # What a drop moves are no data files: ``is_as_left`` compares the metadata table with the one before.
+        return
+    deleted = changed = 0
+    for time in room.times:
+        operation = read_operation(table.storage, time)
+        report = (operation.last.report if operation is not None else None) or {}
+        deleted += int(report.get("files_deleted", 0))
+        changed += sum(int(report.get(key, 0)) for key in ("files_set_aside", "files_written"))
+    data = sum(not path.startswith(f"{META}/") and not path.endswith(_SIDECAR) for path in contents.kept)
+    for there, of, what in ((data, deleted, "deleted"), (len(contents.kept) + len(contents.made), changed, "changed")):
+        if there < of:
+            raise Refused(
+                f"{room.folder} has {there:,} of {count_of(of, 'file')} that were {what}: not all can come back",
+                hint="bring the others back into this folder, or free its space by "
+                f"`{command_of('undo drop', room.times[0])}`",
+            )
+
 
 def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents) -> None:
-    """Raises Refused: timeline, metadata table or properties are not as the operation has left them; Unreadable,
-    StorageFailed."""
+    """Raises Refused: timeline, metadata table or properties are not as the operation has left them, or the room has
+    been dropped, if not to its end; Unreadable, StorageFailed."""
+    if room.end == DROPPED:
+        raise Refused(
+            f"what was kept of the {room.operation} {room.times[0]} was dropped, and some of it may be gone",
+            hint=f"`{command_of('undo drop', room.times[0])}` drops the rest",
+            undo=room.times[0],
+        )
     now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
     before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
     _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
@@ -101,7 +134,8 @@ def _same(room: Room, contents: Contents, before: Mapping[str, int], now: Mappin
 def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
     raise Refused(
         f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
-        hint="an undo would make these changes wrong; `hudictl undo drop` frees the space of what was kept",
+        hint="an undo would make these changes wrong; "
+        f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept",
         changes=list(names),
     )
 

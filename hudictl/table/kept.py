@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from itertools import count, islice
 
 from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PROPERTIES, PROPERTIES_BACKUP, UNDO
 from hudictl.formats.limits import RECORD_BYTES
+from hudictl.phrases import command_of
 from hudictl.storage import (
     FileStatus,
     FileVersion,
@@ -43,6 +45,9 @@ from hudictl.table.timeline.active import load_timeline
 
 _RECORD = ".json"
 _BEGUN = ".begun"
+_BACK = "back"
+"""Below a room: lists of the data files that an undo that has begun brings back."""
+_PIECE = 10_000
 _NAME = re.compile(r"\d+\Z", re.ASCII)
 _VERSION = 1
 _AT_ONCE = 16
@@ -50,6 +55,10 @@ UNDO_OPERATION = "undo"
 """The kind of operation that puts back what another one has kept."""
 DROP_OPERATION = "metadata drop"
 """The kind of operation that keeps the metadata table, and nothing else."""
+DROPPED = "dropped"
+"""How a room ends from which files were deleted for good."""
+UNDONE = "undone"
+"""How a room ends of which all is back."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ class Room:
     """What is kept of one operation, or of rollbacks that ran together: ``times`` are their instants, the first is the
     room's name. ``begun_at`` is UTC, in ISO 8601. ``before`` are timeline, properties and metadata table as they
     were. ``versions``: files stay where they were, as old versions of a bucket; after ``days`` one of its rules deletes
-    them, None if none is known to."""
+    them, None if none is known to. ``end``: ``DROPPED`` or ``UNDONE`` once its deletion has begun."""
 
     times: tuple[str, ...]
     operation: str
@@ -75,6 +84,7 @@ class Room:
     before: tuple[Seen, ...]
     versions: bool = False
     days: int | None = None
+    end: str = ""
 
     @property
     def folder(self) -> str:
@@ -127,8 +137,12 @@ def new_room(table: Table, times: Sequence[str], operation: str, targets: Sequen
     versions = found is not None and found.why_not is None
     days = found.days if found is not None else None
     room = Room(tuple(times), operation, tuple(targets), now, state_of(table), versions, days)
-    table.storage.create(f"{room.folder}{_RECORD}", json.dumps({"version": _VERSION, **asdict(room)}).encode())
+    table.storage.create(f"{room.folder}{_RECORD}", _encode(room))
     return room
+
+
+def _encode(room: Room) -> bytes:
+    return json.dumps({"version": _VERSION, **asdict(room)}).encode()
 
 
 def state_of(table: Table) -> tuple[Seen, ...]:
@@ -166,10 +180,14 @@ def read_room(table: Table, time: str) -> Room | None:
         room = decode(Room, value)
         if version != _VERSION or room.times[:1] != (time,) or not all(map(_NAME.match, room.times)):
             raise ValueError(f"version {version}, instants {', '.join(room.times)}")
+        # Raises for what is no date: one such record must not hide the others.
+        expires_at(room)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"{path} is damaged: {error}", hint="move this file out of the table", file=path) from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        drop = f"if the undo has begun, `{command_of('undo drop', time)}` ends it"
+        hint = f"move this file out of the table; {drop}"
+        raise Unreadable(f"{path} is damaged: {error}", hint=hint, file=path) from error
     return room
 
 
@@ -246,21 +264,49 @@ def _times(table: Table, end: str) -> Iterator[str]:
     return (time for time in times if _NAME.match(time))
 
 
-def begin_undo(table: Table, room: Room) -> None:
-    """From here on, only this undo may go on. Raises StorageFailed."""
+def begin_undo(table: Table, room: Room, data: Mapping[str, Mapping[str, int]]) -> None:
+    """From here on, only this undo may go on. The data files that it brings back are recorded before that, in pieces:
+    by partition, with their sizes in bytes. Raises StorageFailed."""
+    if begun_undo(table) is not None:
+        return
+    folder, files = f"{room.folder}/{_BACK}", ((at, name, size) for at in data for name, size in data[at].items())
+    # The operation may have gone on since an attempt that did not come to its beginning.
+    table.storage.delete_folder(folder)
+    for number in count():
+        piece = [*islice(files, _PIECE)]
+        if not piece:
+            break
+        table.storage.create(f"{folder}/{number}", json.dumps(piece).encode())
     with suppress(FileExistsError):
         table.storage.create(f"{room.folder}{_BEGUN}", b"")
 
 
-def drop_room(table: Table, time: str) -> None:
+def to_come_back(table: Table, room: Room) -> dict[str, dict[str, int]]:
+    """What ``begin_undo`` has recorded; earlier releases record nothing. Raises Unreadable, StorageFailed."""
+    found: dict[str, dict[str, int]] = {}
+    for name, _ in files_below(table.storage, f"{room.folder}/{_BACK}"):
+        path = f"{room.folder}/{_BACK}/{name}"
+        try:
+            for partition, file, size in parse_json(read_whole(table.storage, path, RECORD_BYTES)):
+                found.setdefault(str(partition), {})[str(file)] = int(size)
+        except (ValueError, TypeError) as error:
+            raise Unreadable(f"{path} is damaged: {error}", hint="move it out of the table", file=path) from error
+    return found
+
+
+def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
     """Deletes what was kept of an operation, and ends its undo, if one has begun. The record goes last: a rerun finds
-    what is left. Raises StorageFailed."""
-    folder, room = room_folder(time), read_room(table, time)
+    what is left. It may be missing or damaged: without it an undo is refused. Raises StorageFailed."""
+    folder, room = room_folder(time), None
+    with suppress(Unreadable):
+        room = read_room(table, time)
     if room is not None:
+        # First: an undo cannot know that files are missing, if not even their folder is left.
+        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))
         if room.versions:
             # Without the notes of its instants an undo is refused; without those of its data files alone it is not.
             table.storage.delete_folder(made_path(folder, META))
         drop_contents(table.storage, folder, versions=room.versions)
-        table.storage.delete_folder(folder)
-        delete_all(table.storage, [f"{folder}{_BEGUN}"])
-        delete_all(table.storage, [f"{folder}{_RECORD}"])
+    table.storage.delete_folder(folder)
+    delete_all(table.storage, [f"{folder}{_BEGUN}"])
+    delete_all(table.storage, [f"{folder}{_RECORD}"])

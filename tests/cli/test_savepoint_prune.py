@@ -140,6 +140,8 @@ def test_nothing_to_do_where_the_newest_commit_has_a_savepoint(
     last = save(copy, copy.commits[-1], tag)
     said = tell(*CREATE, "-t", copy.path)
     assert (said.code, said.out) == (0, f"{last} already has a savepoint{more}: nothing to do\n")
+    told = json.loads(tell(*CREATE, "-t", copy.path, "--output", "json").out)
+    assert told["notes"] == [f"{last} already has a savepoint{more}: nothing to do"]
 
 
 def test_13_in_another_zone_than_the_writers(tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
         done=lambda plan, _result: (
             f"{f'added {added(plan)} to the' if plan.exists else 'created a'} savepoint on {said(plan)}"
         ),
+        nothing_noted=True,
         done_json=lambda plan, _result: plan,
     )
 

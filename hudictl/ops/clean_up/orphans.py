@@ -37,6 +37,7 @@ from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import sweep
 from hudictl.table.files.written import gather_written
+from hudictl.table.kept import contents_of, read_room
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_metadata_table, keeping_none, look
@@ -338,6 +339,10 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
             hint="fix the cause, then run the command again",
             files=kept,
         )
+    if undo is not None and (room := read_room(table, undo)) is not None:
+        # What another program has deleted meanwhile is not kept, and an undo would miss it.
+        there = contents_of(table, room).kept
+        files = [file for file in files if file.path in there]
     return OrphanResult(
         files_deleted=len(files),
         bytes_deleted=sum(file.size or 0 for file in files),

@@ -1,11 +1,12 @@
 """Dropping what operations have kept: then they cannot be undone."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import ClassVar
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.ops.guards import liveness
 from hudictl.ops.put_back.planning import required_room
@@ -13,9 +14,10 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
-from hudictl.table.kept import begun_undo, contents_of, drop_room, read_room, room_times
+from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
 
 
@@ -34,8 +36,9 @@ class Dropped:
 
 @dataclass(frozen=True)
 class UndoDrop:
-    """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, and whose
-    files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the profile."""
+    """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, or whose
+    undo has not, and whose files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the
+    profile."""
 
     shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "lock")
     operation: ClassVar = Kind.UNDO_DROP.value
@@ -54,10 +57,11 @@ class UndoDropped:
 
 
 def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None) -> UndoDrop:
-    """Plans to drop what some operations have kept, or all that began before an age.
+    """Plans to drop what some operations have kept, or all that began before an age. Of an undo that has begun, only
+    what is named.
 
     Raises:
-        Refused: nothing is kept of one, or it is pending.
+        Refused: nothing is kept of one, or it is pending; it was chosen by its age, and its undo has begun since.
         Conflict, Unsupported, Unreadable, StorageFailed.
     """
     table = session.table
@@ -68,11 +72,13 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     found: list[Dropped] = []
     pending: list[str] = []
     for time in times or [*room_times(table)]:
-        room = required_room(table, time) if times else read_room(table, time)
+        room = _named(table, time, begun) if times else read_room(table, time)
         if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
             continue
-        # One of which the undo has begun, and cannot end, must have a way out: it is finished instead.
-        if time != begun and any(_is_pending(signs, own) for own in room.times):
+        # One of which the undo has begun, and cannot end, must have a way out: it is finished instead. That is for the
+        # operator to say: an age does not know whether the undo can end.
+        by_age, is_pending = older_than_ms is not None, any(_is_pending(signs, own) for own in room.times)
+        if by_age if time == begun else is_pending:
             pending.append(time)
             continue
         contents = contents_of(table, room)
@@ -80,11 +86,11 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
         files, versions = len(contents.kept), len(contents.versions)
         found.append(Dropped(time, room.operation, room.begun_at, files, freed, versions))
     if times and pending:
-        raise Refused(
-            f"the operation {pending[0]} is pending: what it keeps is still needed",
-            hint=f"`hudictl resume` finishes it; `{command_of('undo', pending[0])}` takes it back",
-            undo=pending[0],
-        )
+        undo = f"`{command_of('undo', pending[0])}`"
+        what, hint = f"the operation {pending[0]} is pending", f"`hudictl resume` finishes it; {undo} takes it back"
+        if pending[0] == begun:
+            what, hint = f"the undo of {begun} has begun", f"{undo} finishes it"
+        raise Refused(f"{what}: what it keeps is still needed", hint=hint, undo=pending[0])
     return UndoDrop(tuple(found), tuple(pending), session.lock, older_than_ms)
 
 
@@ -109,9 +115,18 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
 
 
 def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
-    if plan_drop(session, [entry.undo for entry in plan.dropped], None).dropped != plan.dropped:
+    if plan_drop(session, [entry.undo for entry in plan.dropped], plan.older_than_ms).dropped != plan.dropped:
         raise Conflict("what is kept has changed since planning", hint="run the command again")
     return Begun(held, instant_now(session.table), None)
+
+
+def _named(table: Table, time: str, begun: str | None) -> Room:
+    """The room of an operation that was named; an empty one where its record is damaged, or is missing and its undo has
+    begun: there must be a way out. Raises Refused: nothing is kept of it; StorageFailed."""
+    with suppress(Unreadable):
+        if time != begun or read_room(table, time) is not None:
+            return required_room(table, time)
+    return Room((time,), "unknown operation", (), "", ())
 
 
 def _is_pending(signs: Signs, time: str) -> bool:

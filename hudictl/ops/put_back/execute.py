@@ -5,14 +5,14 @@ markers, and the metadata table while it is out of use. Then the instants, oldes
 readers use the metadata table; and last the operation's own instant goes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Conflict, Incomplete
-from hudictl.formats.file_names import PARTITION_METAFILE
+from hudictl.formats.file_names import PARTITION_METAFILE, data_path
 from hudictl.formats.instants import RESTORE, ROLLBACK, State, time_in_name
 from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.put_back.planning import (
@@ -31,10 +31,11 @@ from hudictl.ops.undo.instants import create_metafile
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
 from hudictl.state.facts import signs_of_damaged
-from hudictl.storage import DeleteOutcome, Folders, delete_all
+from hudictl.storage import ODD, DeleteOutcome, Folders, delete_all
 from hudictl.storage.keeping import put_back
 from hudictl.table.files.sweep import sweep
 from hudictl.table.kept import (
+    UNDONE,
     Contents,
     Room,
     begin_undo,
@@ -44,6 +45,7 @@ from hudictl.table.kept import (
     of_metadata_table,
     state_of,
     timeline_path,
+    to_come_back,
 )
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import keeping_none
@@ -93,7 +95,7 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
         raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
     check(session, signs_of_damaged(table), room, contents, idle_ms)
     nothing_in_the_way(session, room, data_of(contents.kept))
-    no_version_gone(session, contents)
+    no_version_gone(session, room, contents)
     return Begun(held, instant_now(table), contents)
 
 
@@ -105,7 +107,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
         run.held.check()
         check(session, signs_of_damaged(table), room, contents, idle_ms)
 
-    begin_undo(table, room)
+    begin_undo(table, room, data_of(contents.kept))
+    data = to_come_back(table, room) or data_of(contents.kept)
     _make_pending(session, room)
 
     enter("put files back")
@@ -123,6 +126,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     delete_all(table.storage, sorted(early))
     _put(session, room, contents, [path for path in hidden if path.startswith(f"{META}/")])
     _put_data(session, run.held, room, contents)
+    # Also those that an earlier attempt has put back: readers must not see an instant without its files.
+    _refuse_wrong(room, _not_back(session, data))
 
     enter("publish instants again")
     own = [timeline_path(table, time) for time in room.times]
@@ -141,8 +146,8 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     delete_all(table.storage, metafiles)
     _remove_own(session, room)
     _forget(session, room)
-    _verify(session, room, contents)
-    drop_room(table, plan.undoes)
+    _verify(session, room, contents, data)
+    drop_room(table, plan.undoes, UNDONE)
     return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
 
 
@@ -233,7 +238,7 @@ def _forget(session: Session, room: Room) -> None:
         delete_all(table.storage, names)
 
 
-def _verify(session: Session, room: Room, contents: Contents) -> None:
+def _verify(session: Session, room: Room, contents: Contents, data: Mapping[str, Mapping[str, int]]) -> None:
     """Raises Incomplete: something is not as it was before the operation."""
     table = session.table
     keeps_times = isinstance(table.storage, Folders)
@@ -244,12 +249,28 @@ def _verify(session: Session, room: Room, contents: Contents) -> None:
     wrong = sorted({path for path, _, _ in before ^ now})
     if not changes_metadata_table(room, contents):
         wrong = [path for path in wrong if not of_metadata_table(path)]
-    compare: Callable[[tuple[str, dict[str, int]]], workers.Compared] = partial(workers.compare_sizes, table.storage)
-    compared = values(session.engine.map("verify", compare, [*data_of(contents.kept).items()]), "verify")
-    wrong += [path for found in compared for path in (*found.absent, *found.other)]
+    _refuse_wrong(room, [*wrong, *_not_back(session, data)])
+
+
+def _not_back(session: Session, data: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The data files that are not there, or have another size. That of a link is the size of what it points to. Raises
+    StorageFailed, EngineFailed."""
+    compare = partial(workers.compare_sizes, session.table.storage)
+    compared = values(session.engine.map("verify", compare, [*data.items()]), "verify")
+    links = {data_path(partition, name) for partition in data for name, size in data[partition].items() if size == ODD}
+    return [
+        path for found in compared for path in (*found.absent, *(path for path in found.other if path not in links))
+    ]
+
+
+def _refuse_wrong(room: Room, wrong: Sequence[str]) -> None:
+    """Raises Incomplete: there are such files."""
     if wrong:
+        time = room.times[0]
         raise Incomplete(
-            f"{count_of(len(wrong), 'file')} are not as before the {room.operation}: {first_few(wrong)}",
-            hint="`hudictl check` shows whether the table is whole; what is left of the kept files stays",
+            f"{count_of(len(wrong), 'file')} not as before the {room.operation}: {first_few(wrong)}",
+            hint="`hudictl check` shows whether the table is whole; bring these files back and run "
+            f"`{command_of('undo', time)}` again, or `{command_of('undo drop', time)}` drops what is left of the kept "
+            "files",
             files=wrong,
         )

@@ -13,15 +13,14 @@ from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_i
 from hudictl.formats.layouts import META
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Kind, Session
-from hudictl.phrases import count_of
-from hudictl.state.as_left import changes_metadata_table, is_as_left, on_timeline
+from hudictl.phrases import command_of, count_of
+from hudictl.state.as_left import changes_metadata_table, is_as_left, nothing_lost, on_timeline
 from hudictl.state.facts import Signs, signs_of_damaged
 from hudictl.state.pending import planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
 from hudictl.storage.keeping import versions_gone
 from hudictl.table.kept import (
-    DROP_OPERATION,
     Contents,
     Room,
     begun_undo,
@@ -33,9 +32,6 @@ from hudictl.table.kept import (
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
-
-_SIDECAR = ".crc"
-"""The end of a name that no data file has: a sidecar alone does not stand for its file."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +98,9 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     check(session, signs_of_damaged(table), room, contents, idle_ms)
     data = data_of(contents.kept)
     nothing_in_the_way(session, room, data)
-    no_version_gone(session, contents)
-    # Without contents it is the rest of an undo.
-    if begun_undo(table) is None and (contents.kept or contents.made):
-        _nothing_lost(table, room, sum(not name.endswith(_SIDECAR) for names in data.values() for name in names))
+    no_version_gone(session, room, contents)
+    if begun_undo(table) is None:
+        nothing_lost(table, room, contents)
     return UndoPlan(
         room=room,
         contents=contents,
@@ -121,11 +116,10 @@ def required_room(table: Table, time: str) -> Room:
     """The room of an operation. Raises Refused: there is none; Unreadable."""
     room = read_room(table, time)
     if room is None:
-        raise Refused(
-            f"nothing is kept of an operation {time}",
-            hint="`hudictl undo list` shows what can be undone: what was done with --keep-files",
-            undo=time,
-        )
+        hint = "`hudictl undo list` shows what can be undone: what was done with --keep-files"
+        if begun_undo(table) == time:
+            hint = f"its undo has begun, but its record is gone: `{command_of('undo drop', time)}` ends it"
+        raise Refused(f"nothing is kept of an operation {time}", hint=hint, undo=time)
     return room
 
 
@@ -173,7 +167,7 @@ def nothing_in_the_way(session: Session, room: Room, data: Mapping[str, Mapping[
         )
 
 
-def no_version_gone(session: Session, contents: Contents) -> None:
+def no_version_gone(session: Session, room: Room, contents: Contents) -> None:
     """Raises Refused: a rule of the bucket, or its owner, has deleted an old version that is to come back, or put it
     into an archive. StorageFailed, EngineFailed."""
     storage, all_of_them = session.table.storage, [*contents.versions.values()]
@@ -186,7 +180,7 @@ def no_version_gone(session: Session, contents: Contents) -> None:
         path, reason = gone[0]
         raise Refused(
             f"{count_of(len(gone), 'file')} cannot come back, for example {path}: {reason}",
-            hint="nothing was changed; `hudictl undo drop` forgets what was kept",
+            hint=f"nothing was changed; `{command_of('undo drop', room.times[0])}` forgets what was kept",
             files=[path for path, _ in gone],
         )
 
@@ -212,20 +206,3 @@ def pending_again(table: Table, contents: Contents) -> list[str]:
 
 def _instant_file(table: Table, path: str) -> InstantFile | None:
     return parse_instant_file(path.rpartition("/")[2], table.layout.version) if on_timeline(table, path) else None
-
-
-def _nothing_lost(table: Table, room: Room, files: int) -> None:
-    """Raises Refused: the room has fewer files than the operation has deleted."""
-    if room.operation == DROP_OPERATION:
-        # These are no data files: ``check`` has compared the metadata table with the one before.
-        return
-    deleted = 0
-    for time in room.times:
-        operation = read_operation(table.storage, time)
-        report = operation.last.report if operation is not None else None
-        deleted += int((report or {}).get("files_deleted", 0))
-    if files < deleted:
-        raise Refused(
-            f"{room.folder} has {files:,} of {count_of(deleted, 'file')} that were deleted: not all can come back",
-            hint="bring the others back into this folder, or free its space by `hudictl undo drop`",
-        )

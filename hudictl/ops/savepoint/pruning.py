@@ -34,7 +34,7 @@ from hudictl.state.timeline.unfinished import way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.listing import read_known
-from hudictl.table.operations import operation_instants, read_operation
+from hudictl.table.operations import operation_instants, operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import SeenFile, Timeline, delete_instant, instant_now, load_timeline
 
@@ -186,15 +186,22 @@ def _files(timeline: Timeline) -> frozenset[SeenFile]:
 
 
 def _unfinished(table: Table, timeline: Timeline) -> tuple[str, ...]:
-    """The savepoints of which only an inflight file is left, and that an earlier prune was to delete."""
-    bare = [entry.time for entry in timeline.having(SAVEPOINT) if not entry.completed]
+    """The savepoints of which only an inflight file is left, and that an earlier prune was to delete. One that is newer
+    than the record of this prune is another process's, which may be creating the savepoint again."""
+    bare = {
+        entry.time: max(timeline.modified_ms[file.name] for file in entry.files)
+        for entry in timeline.having(SAVEPOINT)
+        if not entry.completed
+    }
     named: set[str] = set()
     # There are records of every night: they are read only then.
     for time in operation_instants(table.storage) if bare else ():
         operation = read_operation(table.storage, time)
         if operation is not None and operation.operation == Kind.SAVEPOINT_PRUNE.value:
-            found = operation.plan.get(_NAMED)
-            named.update(map(str, found) if isinstance(found, list) else ())
+            found, record = operation.plan.get(_NAMED), table.storage.stat(operation_path(time))
+            at_ms = record.modified_ms if record is not None else 0
+            own = map(str, found) if isinstance(found, list) else ()
+            named.update(one for one in own if one in bare and bare[one] <= at_ms)
     return tuple(time for time in bare if time in named)
 
 

@@ -249,4 +249,11 @@ FAULTS = (
         "ages are wrong by hours, and none is made",
         (f"{LINE}::test_13_in_another_zone_than_the_writers",),
     ),
+    Fault(
+        PRUNING,
+        "if one in bare and bare[one] <= at_ms)",
+        "if one in bare)",
+        "the savepoint that another process is creating is deleted",
+        (f"{OPS}::test_a_savepoint_that_another_process_begins_again_is_not_what_a_prune_has_left",),
+    ),
 )

@@ -11,6 +11,11 @@ EXECUTE = "ops/put_back/execute.py"
 TEST = "ops/put_back/test_undo.py"
 CHANGED = f"{TEST}::test_a_change_since_then_refuses_it"
 BETWEEN = f"{TEST}::test_what_comes_between_two_steps_stops_it"
+DROP_TEST = "ops/put_back/test_drop.py"
+GONE = f"{DROP_TEST}::test_what_is_gone_is_not_undone"
+BROKEN = f"{DROP_TEST}::test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out"
+EXECUTE_TEST = "ops/put_back/test_execute.py"
+LOST_AGAIN = f"{EXECUTE_TEST}::test_a_file_that_is_lost_after_it_was_back_is_named"
 DROPPED = "ops/put_back/test_metadata_drop.py"
 SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
@@ -84,11 +89,11 @@ FAULTS = (
     ),
     Fault(
         KEPT,
-        """        delete_all(table.storage, [f"{folder}{_BEGUN}"])
-        delete_all(table.storage, [f"{folder}{_RECORD}"])
+        """    delete_all(table.storage, [f"{folder}{_BEGUN}"])
+    delete_all(table.storage, [f"{folder}{_RECORD}"])
 """,
-        """        delete_all(table.storage, [f"{folder}{_RECORD}"])
-        delete_all(table.storage, [f"{folder}{_BEGUN}"])
+        """    delete_all(table.storage, [f"{folder}{_RECORD}"])
+    delete_all(table.storage, [f"{folder}{_BEGUN}"])
 """,
         "after a death an undo has begun of which no record is left, and the table is never written again",
         (f"{TEST}::test_a_drop_that_died_is_finished",),
@@ -143,11 +148,39 @@ FAULTS = (
         (CHANGED,),
     ),
     Fault(
-        PLANNING,
-        "    if files < deleted:\n",
-        "    if False:\n",
+        AS_LEFT,
+        "        if there < of:\n",
+        "        if False:\n",
         "instants come back without all of their files",
         (CHANGED,),
+    ),
+    Fault(
+        AS_LEFT,
+        "    if room.end == DROPPED:\n",
+        "    if False:\n",
+        "an undo says that all is back, although it was dropped",
+        (GONE,),
+    ),
+    Fault(
+        AS_LEFT,
+        '        changed += sum(int(report.get(key, 0)) for key in ("files_set_aside", "files_written"))\n',
+        "",
+        "an undo without what a repair has kept ends well, and the loss of an archive is forgotten",
+        (GONE, "ops/repair/test_archive.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss"),
+    ),
+    Fault(
+        KEPT,
+        '        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))\n',
+        "",
+        "a drop that died leaves a record by which an undo says that all is back",
+        (GONE,),
+    ),
+    Fault(
+        EXECUTE,
+        "    drop_room(table, plan.undoes, UNDONE)\n",
+        "    drop_room(table, plan.undoes)\n",
+        "an undo that died at its very end counts as dropped",
+        (f"{DROP_TEST}::test_an_undo_that_died_at_its_very_end_is_one",),
     ),
     Fault(
         PLANNING,
@@ -172,8 +205,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    begin_undo(table, room)\n    _make_pending",
-        "    _make_pending",
+        "    begin_undo(table, room, data_of(contents.kept))\n",
+        "",
         "another command works on a table of which a half is put back",
         (ALONE,),
     ),
@@ -200,7 +233,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    _verify(session, room, contents)\n    drop_room",
+        "    _verify(session, room, contents, data)\n    drop_room",
         "    drop_room",
         "an undo that did not bring all back says that it has, and drops the rest",
         (f"{TEST}::test_what_did_not_come_back_is_said",),
@@ -221,17 +254,87 @@ FAULTS = (
     ),
     Fault(
         DROP,
-        "        if time != begun and any(",
-        "        if any(",
+        "        if by_age if time == begun else is_pending:\n",
+        "        if is_pending:\n",
         "an undo that cannot end has no way out",
         (f"{TEST}::test_an_undo_that_cannot_end_is_dropped_and_the_restore_finished",),
     ),
     Fault(
         DROP,
-        "        if time != begun and any(_is_pending(signs, own) for own in room.times):\n",
-        "        if False:\n",
+        "        if by_age if time == begun else is_pending:\n",
+        "        if by_age and time == begun:\n",
         "what a restore still needs is dropped by cron",
         (f"{TEST}::test_a_pending_one_is_undone_not_withdrawn_and_not_dropped",),
+    ),
+    Fault(
+        DROP,
+        "        if by_age if time == begun else is_pending:\n",
+        "        if time != begun and is_pending:\n",
+        "what an undo still needs that died is dropped by cron",
+        (f"{DROP_TEST}::test_an_age_does_not_drop_what_an_undo_that_died_needs",),
+    ),
+    Fault(
+        DROP,
+        "[entry.undo for entry in plan.dropped], plan.older_than_ms)",
+        "[entry.undo for entry in plan.dropped], None)",
+        "what an undo needs that has begun since is dropped by cron",
+        (f"{DROP_TEST}::test_an_undo_that_begins_after_the_plan_keeps_its_files",),
+    ),
+    Fault(
+        DROP,
+        "        if time != begun or read_room(table, time) is not None:\n",
+        "        if True:\n",
+        "an undo that has begun, and of which no record is left, blocks the table for good",
+        (BROKEN,),
+    ),
+    Fault(
+        KEPT,
+        "    with suppress(Unreadable):\n        room = read_room(table, time)\n    if room",
+        "    room = read_room(table, time)\n    if room",
+        "an undo that has begun, and of which the record is damaged, blocks the table for good",
+        (BROKEN,),
+    ),
+    Fault(
+        KEPT,
+        "        expires_at(room)\n    except",
+        "    except",
+        "one damaged record hides what else is kept, and a drop by age ends for good",
+        (f"{DROP_TEST}::test_a_record_with_values_that_are_no_dates_is_damaged",),
+    ),
+    Fault(
+        EXECUTE,
+        "    data = to_come_back(table, room) or data_of(contents.kept)\n",
+        "    data = data_of(contents.kept)\n",
+        "a file that was lost after an earlier attempt had put it back is missing, and the undo says that all is back",
+        (LOST_AGAIN,),
+    ),
+    Fault(
+        EXECUTE,
+        "    _refuse_wrong(room, _not_back(session, data))\n",
+        "",
+        "readers see an instant of which a file was lost while it was put back",
+        (LOST_AGAIN,),
+    ),
+    Fault(
+        EXECUTE,
+        " if size == ODD}",
+        " if False}",
+        "an undo never ends well if a data file is a link",
+        (f"{EXECUTE_TEST}::test_a_data_file_that_is_a_link_comes_back_as_one",),
+    ),
+    Fault(
+        KEPT,
+        "    table.storage.delete_folder(folder)\n    for",
+        "    for",
+        "an undo waits for files that are no part of it any more",
+        (f"{EXECUTE_TEST}::test_what_an_undo_recorded_that_did_not_begin_counts_no_more",),
+    ),
+    Fault(
+        KEPT,
+        "    if begun_undo(table) is not None:\n        return\n",
+        "",
+        "an undo that goes on forgets what was back already",
+        (LOST_AGAIN,),
     ),
     Fault(
         AS_LEFT,

@@ -103,14 +103,14 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    no_version_gone(session, contents)\n    # Without",
-        "    # Without",
+        "    no_version_gone(session, room, contents)\n    if begun",
+        "    if begun",
         "an undo begins that cannot end: the bucket has deleted an old version",
         (f"{TEST}::test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins",),
     ),
     Fault(
         EXECUTE,
-        "    no_version_gone(session, contents)\n    return Begun",
+        "    no_version_gone(session, room, contents)\n    return Begun",
         "    return Begun",
         "an undo begins that cannot end: the bucket has deleted an old version since its plan",
         (f"{TEST}::test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins",),

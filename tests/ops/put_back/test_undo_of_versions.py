@@ -67,8 +67,11 @@ def test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins(place: InB
     path, left = a_kept_file(place, time), place.state()
     expire(place, path)
     for act in (lambda: plan_undo(session(place.table), time, 0), lambda: execute_undo(session(place.table), made, 0)):
-        with pytest.raises(Refused, match=f"1 file cannot come back, for example {path}: the bucket does not have"):
+        with pytest.raises(
+            Refused, match=f"1 file cannot come back, for example {path}: the bucket does not have"
+        ) as no:
             act()
+        assert f"`hudictl undo drop {time}`" in no.value.hint
     assert place.state() == left
     assert not [key for key in place.bucket.stacks if key.endswith(".begun")]
 

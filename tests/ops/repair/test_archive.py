@@ -106,6 +106,19 @@ def test_what_can_be_read_stays_and_the_rest_is_named(case: Case, tmp_path: Path
     assert lost_until(table) == ""
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_undo_without_what_was_kept_does_not_forget_the_loss(version: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if (case.version, case.kind, case.harm) == (version, "archive", "cut"))
+    base = support.unpack(case.version, case.table, tmp_path)
+    do_harm(base, case.path, case.harm)
+    undo, table = repair(base).undo, open_table(str(base))
+    lost = lost_until(table)
+    shutil.rmtree(base / ".hoodie/.hudictl/undo" / undo)
+    with pytest.raises(Refused, match="not all can come back"):
+        plan_undo(session(table), undo, 0)
+    assert lost_until(table) == lost != ""
+
+
 def repair_is_nothing(made: RepairPlan) -> bool:
     return not (made.files or made.lost or made.lost_until)
 

@@ -1,6 +1,7 @@
 """Which savepoints are deleted, and what becomes of the table."""
 
 import json
+import os
 from dataclasses import asdict, replace
 
 import pytest
@@ -272,6 +273,23 @@ def test_what_a_prune_that_died_has_left_is_deleted_and_no_other(unpack: Unpack,
         f"{last}.savepoint.inflight",
         f"{copy.commits[3]}.savepoint.inflight",
     ]
+
+
+@VERSIONS
+def test_a_savepoint_that_another_process_begins_again_is_not_what_a_prune_has_left(
+    unpack: Unpack, version: str
+) -> None:
+    copy = unpack(version, "cow_part")
+    first, _ = save_all(copy, "nightly", "nightly")
+    prune(copy)
+    file = copy.write(f"{first}.savepoint.inflight", old=False)
+    record = max((copy.path / OWN / "operations").iterdir())
+    later = record.stat().st_mtime + 1
+    os.utime(file, (later, later))
+    made = planned(copy, PruneOptions(Rules(last=5), "nightly"))
+    assert (made.unfinished, made.nothing_to_do) == ((), True)
+    os.utime(file, (later - 2, later - 2))
+    assert planned(copy, PruneOptions(Rules(last=5), "nightly")).unfinished == (first,)
 
 
 @pytest.mark.parametrize("named", [5, "text", None, {"a": 1}, [1, None]])
