@@ -15,7 +15,7 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State,
 from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import timeline_in_order
-from hudictl.table.timeline.archive import archive_files, archived_in_order, at_one_time, newest_archived, read_bodies
+from hudictl.table.timeline.archive import archive_ranges, archived_in_order, at_one_time, newest_archived, read_bodies
 from hudictl.table.timeline.commits import read_commit
 
 ACTIVE = "active"
@@ -100,16 +100,16 @@ def _with_archived(
     """Both timelines, sorted. What is newer than all archived instants needs no look into the archive."""
     # The active one is listed first: what is archived meanwhile is in both, and not in neither.
     active = chain(list(islice(active, 1)), active)
-    files = archive_files(table)
+    ranges = archive_ranges(table)
     if newest_first:
-        newest = newest_archived(table, files)
+        newest = newest_archived(table, ranges)
         for entry in active:
             if entry.time <= newest:
                 active = chain([entry], active)
                 break
             yield entry
     until = wanted.until + "~"
-    archived = archived_in_order(table, wanted.since, until, newest_first=newest_first, files=files)
+    archived = archived_in_order(table, wanted.since, until, newest_first=newest_first, ranges=ranges)
     yield from merge(active, archived, key=order, reverse=newest_first)
 
 
