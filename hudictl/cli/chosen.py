@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from operator import eq, gt, lt, ne
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar, get_args
 
 from hudictl.errors import Unreadable, UsageError
@@ -14,12 +14,14 @@ from hudictl.phrases import count_of
 Row = TypeVar("Row")
 Shown = str | int | float
 
-_CONDITION = re.compile(r"(?P<column>\w[\w ]*)(?P<sign>!=|=|<|>|~)(?P<value>.*)", re.DOTALL)
+_CONDITION = re.compile(r"(?P<column>\w[\w ]*)(?P<sign>!=|<=|>=|==?|<|>|~)(?P<value>.*)", re.DOTALL)
 _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": eq,
     "!=": ne,
     "<": lt,
+    "<=": le,
     ">": gt,
+    ">=": ge,
     "~": lambda text, part: part in text,
 }
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
@@ -39,7 +41,7 @@ class Condition:
             found = (
                 "" if found is None else ", ".join(map(str, found)) if isinstance(found, (list, tuple)) else str(found)
             )
-            return _SIGNS[self.sign](found, self.value) and bool(found or self.sign not in "<>")
+            return _SIGNS[self.sign](found, self.value) and bool(found or self.sign[0] not in "<>")
         return self.sign == "!=" if found is None else _SIGNS[self.sign](found, self.value)
 
 
@@ -63,8 +65,11 @@ def condition(text: str, row_type: type) -> Condition:
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
-        raise UsageError(f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, > or ~")
-    said, sign, value = match.groups()
+        raise UsageError(
+            f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, <=, >, >=, ~"
+        )
+    said, sign, value = (part.strip() for part in match.groups())
+    sign = "=" if sign == "==" else sign
     column = _column(row_type, said, "--where")
     kind = _kind(row_type, column)
     if sign == "~" or kind is str:

@@ -43,6 +43,16 @@ ROWS = [Row("a", 3, True, 0.5, ("x", "y")), Row("b", None), Row("c", 10, share=2
         ("tags~y", "a"),
         ("tags=x, y", "a"),
         ("name==", ""),
+        ("name==a", "a"),
+        ("name>=c", "cd"),
+        ("name<=b", "ab"),
+        ("name = b", "b"),
+        ("name >= c", "cd"),
+        ("tags ~ y ", "a"),
+        ("tags>= ", "a"),
+        ("count<=3", "ad"),
+        ("count == 3", "a"),
+        ("share>=0.5", "ac"),
     ],
 )
 def test_a_condition_chooses(text: str, names: str) -> None:
