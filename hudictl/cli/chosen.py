@@ -8,7 +8,8 @@ from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar, get_args
 
-from hudictl.errors import Unreadable, UsageError
+from hudictl.cli.show import up_to_error
+from hudictl.errors import HudictlError, Unreadable, UsageError
 from hudictl.phrases import count_of
 
 Row = TypeVar("Row")
@@ -94,9 +95,12 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
 
     Raises:
         Unreadable: behind the last row, where a row that was shown has a ``problem``.
+        HudictlError: behind the last row, what the rows raise before they are at their end.
     """
     totals: list[Row] = []
-    others = _without(rows, totals) if wanted.totals else rows
+    ended: list[HudictlError] = []
+    readable = up_to_error(rows, ended)
+    others = _without(readable, totals) if wanted.totals else readable
     found: Iterable[Row] = (row for row in others if all(one.holds(row) for one in wanted.where))
     if wanted.sort is not None:
         found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
@@ -111,6 +115,8 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     if wanted.totals:
         deque(others, 0)  # the total is behind what the limit has left unread
     yield from totals
+    if ended:
+        raise ended[0]
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",

@@ -17,7 +17,7 @@ from hudictl.reports.records import (
     sums_of,
     the_one,
 )
-from hudictl.reports.timeline import Entry, TimelineFilter, instants_shown
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import at_one_time
 
@@ -128,13 +128,16 @@ class CheckpointRow:
 def commit_rows(
     table: Table, wanted: TimelineFilter, listed: Sequence[tuple[Entry, str]] | None = None
 ) -> Iterator[CommitRow]:
-    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``records_of``."""
-    rows = records_of(table, _completed(wanted), lambda entry: (_row(entry), schema_of(entry)), listed=listed)
-    return _against_older(rows) if wanted.descending else _against_older_first(rows)
+    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``tell_damaged``."""
+    asked = _completed(wanted)
+    shown, damaged = instants_readable(table, asked) if listed is None else (listed, [])
+    rows = records_of(table, asked, lambda entry: (_row(entry), schema_of(entry)), listed=shown)
+    yield from _against_older(rows) if wanted.descending else _against_older_first(rows)
+    tell_damaged(damaged)
 
 
 def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[AmplificationRow]:
-    """The completed writes and their total; nothing if there are none. Raises Unreadable: see ``records_of``."""
+    """The completed writes and their total; nothing if there are none. Raises Unreadable: see ``tell_damaged``."""
     total: tuple[int, int] | None = None
     for row in commit_rows(table, wanted):
         records, updated = total or (0, 0)
@@ -145,10 +148,12 @@ def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[Amplifi
 
 
 def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:
-    """The completed writes that have a checkpoint. Raises Unreadable: see ``records_of``."""
-    for row in records_of(table, _completed(wanted), _checkpoint):
+    """The completed writes that have a checkpoint. Raises Unreadable: see ``tell_damaged``."""
+    shown, damaged = instants_readable(table, _completed(wanted))
+    for row in records_of(table, wanted, _checkpoint, listed=shown):
         if row.key is not None or row.problem is not None:
             yield row
+    tell_damaged(damaged)
 
 
 def _checkpoint(entry: Recorded) -> CheckpointRow:

@@ -68,7 +68,7 @@ def records_of(
         listed: the wanted instants, if they are listed already.
 
     Raises:
-        Unreadable: the timeline folder is missing, or the archive is damaged.
+        Unreadable: the timeline folder is missing; or the archive is damaged, and they were not listed.
     """
     found = at_one_time(lambda: instants_shown(table, wanted)) if listed is None else listed
     shown = [pair for pair in found if chosen(pair[0])]

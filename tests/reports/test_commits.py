@@ -1,9 +1,11 @@
 """What commits did, by their metadata: the same sums at each level, out of both timelines, damage as a row."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import Refused, Unreadable
@@ -84,6 +86,22 @@ def test_checkpoints_of_the_commits_that_have_one(unpack: Unpack, key: str) -> N
     found = checkpoint_rows(copy.table, ALL)
     assert [(row.time, row.key, row.checkpoint) for row in found] == [(older.time, key, "topic,0:5")]
     assert [row.checkpoint for row in rows(copy) if row.checkpoint] == ["topic,0:5"]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_damaged_file_of_the_archive_is_told_behind_the_other_commits(unpack: Unpack, newest_first: bool) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    before = rows(copy, newest_first=newest_first)
+    path = max((copy.timeline / "history").glob("*.parquet"))
+    lost = set(parquet.read_table(path, columns=["instantTime"]).column(0).to_pylist())
+    path.write_bytes(b"damaged")
+    shown: list[CommitRow] = []
+    read = commit_rows(open_table(str(copy.path), zone="UTC"), replace(ALL, descending=newest_first))
+    with pytest.raises(Unreadable, match=path.name):
+        # Rows that are sorted are read to their end first.
+        shown.extend(chosen(read, RowFilter(sort="time", descending=newest_first)))
+    assert [row.time for row in shown] == [row.time for row in before if row.time not in lost]
+    assert 0 < len(shown) < len(before)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

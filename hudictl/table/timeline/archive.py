@@ -17,7 +17,7 @@ from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.table import Table
-from hudictl.table.timeline.archive_logs import log_bodies, read_logs
+from hudictl.table.timeline.archive_logs import log_bodies, read_logs, readable_logs
 
 Value = TypeVar("Value")
 
@@ -91,7 +91,13 @@ def torn_logs(table: Table) -> Sequence[str]:
 
 
 def archived_in_order(
-    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False, ranges: Ranges | None = None
+    table: Table,
+    since: str = "",
+    until: str = "~",
+    *,
+    newest_first: bool = False,
+    ranges: Ranges | None = None,
+    damaged: list[Unreadable] | None = None,
 ) -> Iterator[ArchivedInstant]:
     """Archived instants from one requested time to another, both included, sorted by time and action.
 
@@ -100,13 +106,19 @@ def archived_in_order(
 
     Args:
         ranges: as from ``archive_ranges``, where they are known already.
+        damaged: gets an error for each damaged file, whose instants are left out.
 
     Raises:
         FileNotFoundError: see ``at_one_time``.
-        Unreadable: a damaged file.
+        Unreadable: a damaged file, without ``damaged``.
     """
     if not table.rules.archive_is_lsm:
-        yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
+        try:
+            found: Sequence[ArchivedInstant] = read_logs(table).archived
+        except Unreadable as error:
+            keep_or_raise(error, damaged)
+            found = readable_logs(table)
+        yield from _once((entry for entry in found if since <= entry.time <= until), newest_first)
         return
     ranges = archive_ranges(table) if ranges is None else ranges
     wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
@@ -115,12 +127,22 @@ def archived_in_order(
     edges = [ranges[name][newest_first] for name in files[1:]]
     held: list[ArchivedInstant] = []
     for name, edge in zip_longest(files, edges):
-        held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        try:
+            held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        except Unreadable as error:
+            keep_or_raise(error, damaged)
         waiting = [
             entry for entry in held if edge is not None and (entry.time <= edge if newest_first else entry.time >= edge)
         ]
         yield from _once(set(held).difference(waiting), newest_first)
         held = waiting
+
+
+def keep_or_raise(error: Unreadable, damaged: list[Unreadable] | None) -> None:
+    """Adds an error to those that are told behind the last row. Raises it where nobody collects them."""
+    if damaged is None:
+        raise error
+    damaged.append(error)
 
 
 def newest_archived(table: Table, ranges: Ranges) -> str:
