@@ -1,11 +1,11 @@
 """``commit``: what commits did, from their metadata, as Hudi's procedures count it (checked on 0.15.0 to 1.2.0)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.commit_metadata import checkpoint_of
-from hudictl.formats.instants import WRITE_ACTIONS
+from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.reports.records import (
     NUMBERS,
     Fields,
@@ -19,7 +19,7 @@ from hudictl.reports.records import (
 )
 from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
-from hudictl.table.timeline.archive import at_one_time
+from hudictl.table.timeline.archive import archived_in_order, at_one_time
 
 
 @dataclass(frozen=True)
@@ -190,15 +190,26 @@ def commit_files(table: Table, time: str) -> list[CommitFile]:
 
 
 def commit_differences(table: Table, other: Table, wanted: TimelineFilter) -> list[CommitDifference]:
-    """The completed writes that only one of the tables has. Raises Unreadable."""
+    """The completed writes that only one of the tables has; one that the other has archived is in both.
+
+    Raises Unreadable.
+    """
 
     def writes(one: Table) -> set[tuple[str, str]]:
         found = at_one_time(lambda: instants_shown(one, _completed(wanted)))
         return {(entry.time, entry.action) for entry, _ in found}
 
     here, there = writes(table), writes(other)
+    here, there = here | _archived_of(table, there - here), there | _archived_of(other, here - there)
     only = sorted(here ^ there, reverse=wanted.descending)
     return [CommitDifference(*write, here=write in here, there=write in there) for write in only]
+
+
+def _archived_of(table: Table, writes: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of some completed writes that are archived. Raises Unreadable."""
+    times = sorted(time for time, _ in writes)
+    found = at_one_time(lambda: list(archived_in_order(table, times[0], times[-1]))) if times else []
+    return {(entry.time, entry.action) for entry in found if entry.state is State.COMPLETED}.intersection(writes)
 
 
 _OF_FILE = (

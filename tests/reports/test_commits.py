@@ -24,7 +24,7 @@ from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy
 
@@ -176,6 +176,13 @@ def test_what_only_one_of_two_copies_has(unpack: Unpack, tmp_path: Path, version
     assert differences(copy, other) == [(writes[-1], True, False)]
     assert differences(other, copy) == [(writes[-1], False, True)]
     assert differences(other, copy, "2099") == []
+    # One that the other has archived is in both.
+    first = load_timeline(copy.table).completed_writes()[0]
+    for file in first.files:
+        (other.path / other.table.layout.timeline / file.name).unlink()
+    records.archive(other, first.time)
+    assert differences(copy, other) == [(writes[-1], True, False)]
+    assert differences(other, copy) == [(writes[-1], False, True)]
 
 
 @support.ONE_OF_EVERY_KIND
