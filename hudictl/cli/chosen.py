@@ -106,11 +106,12 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
         found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
     elif wanted.descending:
         found = list(found)[::-1]
-    problems = []
+    problems, in_archive = [], True
     shown: Iterable[Row] = islice(found, wanted.limit)
     for row in list(shown)[::-1] if wanted.turned else shown:
         problem = getattr(row, "problem", None)
         problems += [problem] if problem else []
+        in_archive = in_archive and (not problem or getattr(row, "timeline", None) == "archived")
         yield row
     if wanted.totals:
         deque(others, 0)  # the total is behind what the limit has left unread
@@ -120,7 +121,8 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
-            hint="the rows say what they are; `hudictl check` shows what is damaged",
+            # The check does not read what is archived.
+            hint=f"the rows say what they are{'' if in_archive else '; `hudictl check` shows what is damaged'}",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import fastavro
 
 from hudictl.errors import HudictlError, Unreadable, Unsupported
-from hudictl.formats.avro import Body, Record, read_datum, record_name
+from hudictl.formats.avro import MAGIC, Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.guarded_parquet import BYTES, TEXT, Bounds, filtered, read_bounds, read_rows
 from hudictl.formats.instants import WRITE_ACTIONS, State
@@ -401,6 +401,16 @@ def decode_lsm_bodies(
                 yield (time, action), metadata or b"", plan or b""
     if lost:
         raise Unreadable(f"{name} is damaged: it lists {' '.join(min(lost))}, but has no row of it", file=name)
+
+
+def check_written(entry: ArchivedInstant, body: Body) -> None:
+    """Raises Unreadable: an instant of layout 2 without the container that has its schema."""
+    if entry.record is None and isinstance(body, bytes) and body[:4] != MAGIC and body.strip()[:1] not in (b"", b"{"):
+        raise Unreadable(
+            f"{entry.time}.{entry.action} in {entry.file} has no schema: the upgrade of Hudi 1.0.2 wrote it, and Hudi "
+            "cannot read it either",
+            file=entry.file,
+        )
 
 
 def lsm_without(body: bytes, name: str, times: Collection[str]) -> bytes:

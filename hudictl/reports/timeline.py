@@ -8,7 +8,7 @@ from itertools import chain, groupby, islice
 from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats import instants as fmt
-from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, order
@@ -222,6 +222,8 @@ def _row(table: Table, instant: Instant | ArchivedInstant, where: str, body: Bod
     """Args: body: of an archived instant; of an active one it is read here."""
     metadata, detail, problem = None, Detail(), None
     try:
+        if isinstance(instant, ArchivedInstant):
+            check_written(instant, body)
         if instant.action in WRITE_ACTIONS:
             metadata = _commit(table, instant, body)
         elif instant.action in DETAILED:

@@ -136,3 +136,17 @@ def test_a_problem_is_told_when_all_rows_are_out() -> None:
     assert shown == rows
     assert list(chosen(rows, RowFilter(limit=0))) == []
     assert [row.name for row in chosen(rows, RowFilter([condition("name=b", Row)]))] == ["b"]
+
+
+@dataclass(frozen=True)
+class OfTimeline:
+    timeline: str
+    problem: str | None = "cut"
+
+
+@pytest.mark.parametrize(("timelines", "checked"), [(["archived"], False), (["archived", "active"], True)])
+def test_the_check_is_named_where_it_shows_more(timelines: list[str], checked: bool) -> None:
+    """It does not read what is archived."""
+    with pytest.raises(Unreadable) as error:
+        list(chosen([OfTimeline("active", None), *map(OfTimeline, timelines)], RowFilter()))
+    assert ("hudictl check" in str(error.value.hint)) is checked

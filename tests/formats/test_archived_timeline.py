@@ -466,3 +466,13 @@ def test_the_ends_of_a_file_are_those_of_its_footer() -> None:
     for cut in (0, 5, 50):
         with pytest.raises(Unreadable):
             ends("1_4_0.parquet", body[:cut])
+
+
+def test_an_instant_that_an_upgrade_has_written_without_its_schema() -> None:
+    """The beginnings of a commit and of a clean, as 1.0.2 wrote them; its own readers fail on them."""
+    entry = fmt.ArchivedInstant("1", "clean", State.COMPLETED, "1_2_0.parquet")
+    for body in (b"\x02\x06\x0cpart-1\x02\x02L64bfe2c0", b'"20261121025337059\xaa\x01\x06"20261121025333843"'):
+        with pytest.raises(Unreadable, match=r"1\.clean in 1_2_0\.parquet has no schema: the upgrade of Hudi 1\.0\.2"):
+            fmt.check_written(entry, body)
+    for body in (b"", b"{}", b"Obj\x01", b" {"):
+        fmt.check_written(entry, body)

@@ -7,10 +7,13 @@ import pytest
 from pyarrow import parquet
 
 from hudictl.errors import Unreadable
+from hudictl.reports.instant import inspect_instant
+from hudictl.reports.records import records_of
 from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 from hudictl.storage import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table
+from hudictl.table.timeline.archive import archived_cleans
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, put
@@ -217,6 +220,17 @@ def test_archived_metadata_that_cannot_be_read(unpack: Unpack) -> None:
     assert (first.time, first.records) == ("20200101000000000", None)
     assert first.problem
     assert "20200101000000000" in first.problem
+    records.archive(copy, "20200101000000001", body=b"\x02\x06\x0cpart-1")
+    records.archive(copy, "20200101000000002", "clean", body=b'"20261121025337059')
+    found = rows(copy)[1:3]
+    assert all(row.problem and "the upgrade of Hudi 1.0.2" in row.problem for row in found)
+    told = records_of(copy.table, HISTORY, lambda entry: entry.problem)
+    assert sum("the upgrade of Hudi 1.0.2" in (problem or "") for problem in told) == 2
+    for row in found:
+        (file,) = inspect_instant(copy.table, row.time).files
+        assert "the upgrade of Hudi 1.0.2" in str(file.problem)
+    with pytest.raises(Unreadable, match=r"the upgrade of Hudi 1\.0\.2"):
+        archived_cleans(copy.table, "")
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -227,6 +227,7 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
         taken: dict[str, Mapping[str, frozenset[str]]] = {}
         for entry, metadata, plan in read_bodies(table, [entry for entry in cleans if entry.time in late], plans=True):
             what = f"the clean {entry.time} in {entry.file}"
+            fmt.check_written(entry, metadata)
             if metadata and entry.state is State.COMPLETED:
                 taken[entry.time] = clean.decode_metadata(metadata, what).deleted
             elif body := plan or metadata:
