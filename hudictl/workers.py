@@ -449,7 +449,15 @@ def find_mentions(task: PieceTask) -> tuple[Mention, ...]:
 
 def _reader(task: PieceTask) -> ReadAt:
     """Reads a log; a small one completely, in one request."""
-    storage, path, size = task.storage, task.path, task.size
+    read = _entire(task.storage, task.path, task.size)
+    if task.size > _WHOLE_BYTES:
+        return read
+    body = read(0, task.size)
+    return lambda offset, length: body[offset : offset + length]
+
+
+def _entire(storage: Storage, path: str, size: int) -> ReadAt:
+    """Reads a file that has its listed size. Raises StorageFailed: it has become shorter."""
 
     def read(offset: int, length: int) -> bytes:
         body = storage.read(path, offset, length)
@@ -457,10 +465,7 @@ def _reader(task: PieceTask) -> ReadAt:
             raise StorageFailed(f"{path} became shorter than the {size} bytes in its listing")
         return body
 
-    if size > _WHOLE_BYTES:
-        return read
-    body = read(0, size)
-    return lambda offset, length: body[offset : offset + length]
+    return read
 
 
 def blocks_of(
@@ -473,11 +478,7 @@ def blocks_of(
         return parsed.log_order if parsed else ("", 0, log[0], False)
 
     for name, size in sorted(logs, key=order):
-        path = data_path(partition, name)
-
-        def read_at(offset: int, length: int, path: str = path) -> bytes:
-            return storage.read(path, offset, length)
-
+        read_at = _entire(storage, data_path(partition, name), size)
         try:
             # Blocks in a format that no current release writes are damage: they must not stop a restore in the middle.
             for block in read_blocks(read_at, size, any_format=True):

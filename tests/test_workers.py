@@ -306,6 +306,9 @@ def test_a_log_that_has_become_shorter_is_not_called_damaged(
     monkeypatch.setattr(workers, "_WHOLE_BYTES", limit)
     with pytest.raises(StorageFailed, match="shorter"):
         check_log(PieceTask(store, "f", len(data(T1)), False, 0, len(data(T1))))
+    name, size = log(tmp_path, 1, data(T1))
+    with pytest.raises(StorageFailed, match="shorter"):
+        workers.find_rollback_blocks(BlockTask(store, "p", FID, BASE, ((name, size + 100),), (T1,)))
 
 
 def test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed(

@@ -5,21 +5,24 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from operator import eq, gt, lt, ne
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar, get_args
 
-from hudictl.errors import Unreadable, UsageError
+from hudictl.cli.show import up_to_error
+from hudictl.errors import HudictlError, Unreadable, UsageError
 from hudictl.phrases import count_of
 
 Row = TypeVar("Row")
 Shown = str | int | float
 
-_CONDITION = re.compile(r"(?P<column>\w[\w ]*)(?P<sign>!=|=|<|>|~)(?P<value>.*)", re.DOTALL)
+_CONDITION = re.compile(r"(?P<column>\w[\w ]*)(?P<sign>!=|<=|>=|==?|<|>|~)(?P<value>.*)", re.DOTALL)
 _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": eq,
     "!=": ne,
     "<": lt,
+    "<=": le,
     ">": gt,
+    ">=": ge,
     "~": lambda text, part: part in text,
 }
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
@@ -39,7 +42,7 @@ class Condition:
             found = (
                 "" if found is None else ", ".join(map(str, found)) if isinstance(found, (list, tuple)) else str(found)
             )
-            return _SIGNS[self.sign](found, self.value) and bool(found or self.sign not in "<>")
+            return _SIGNS[self.sign](found, self.value) and bool(found or self.sign[0] not in "<>")
         return self.sign == "!=" if found is None else _SIGNS[self.sign](found, self.value)
 
 
@@ -63,8 +66,11 @@ def condition(text: str, row_type: type) -> Condition:
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
-        raise UsageError(f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, > or ~")
-    said, sign, value = match.groups()
+        raise UsageError(
+            f"--where {text}: not a condition", hint="write it as COLUMN=VALUE, or with !=, <, <=, >, >=, ~"
+        )
+    said, sign, value = (part.strip() for part in match.groups())
+    sign = "=" if sign == "==" else sign
     column = _column(row_type, said, "--where")
     kind = _kind(row_type, column)
     if sign == "~" or kind is str:
@@ -89,27 +95,34 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
 
     Raises:
         Unreadable: behind the last row, where a row that was shown has a ``problem``.
+        HudictlError: behind the last row, what the rows raise before they are at their end.
     """
     totals: list[Row] = []
-    others = _without(rows, totals) if wanted.totals else rows
+    ended: list[HudictlError] = []
+    readable = up_to_error(rows, ended)
+    others = _without(readable, totals) if wanted.totals else readable
     found: Iterable[Row] = (row for row in others if all(one.holds(row) for one in wanted.where))
     if wanted.sort is not None:
         found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
     elif wanted.descending:
         found = list(found)[::-1]
-    problems = []
+    problems, in_archive = [], True
     shown: Iterable[Row] = islice(found, wanted.limit)
     for row in list(shown)[::-1] if wanted.turned else shown:
         problem = getattr(row, "problem", None)
         problems += [problem] if problem else []
+        in_archive = in_archive and (not problem or getattr(row, "timeline", None) == "archived")
         yield row
     if wanted.totals:
         deque(others, 0)  # the total is behind what the limit has left unread
     yield from totals
+    if ended:
+        raise ended[0]
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
-            hint="the rows say what they are; `hudictl check` shows whether the table is damaged",
+            # The check does not read what is archived.
+            hint=f"the rows say what they are{'' if in_archive else '; `hudictl check` shows whether the table is damaged'}",
         )
 
 

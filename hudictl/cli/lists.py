@@ -113,7 +113,7 @@ _OF_ALL = (
         "--where",
         multiple=True,
         metavar="CONDITION",
-        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, >, ~ (contains). Repeatable.",
+        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, <=, >, >=, ~ (contains). Repeatable.",
     ),
     click.option("--columns", metavar="A,B", help="These columns only, in this order."),
     click.option("--sort", metavar="COLUMN", help="Sort by this column."),

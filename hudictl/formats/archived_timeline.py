@@ -13,9 +13,9 @@ from typing import Any
 import fastavro
 
 from hudictl.errors import HudictlError, Unreadable, Unsupported
-from hudictl.formats.avro import Body, Record, read_datum, record_name
+from hudictl.formats.avro import MAGIC, Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
-from hudictl.formats.guarded_parquet import BYTES, TEXT, Bounds, filtered, read_rows
+from hudictl.formats.guarded_parquet import BYTES, TEXT, Bounds, filtered, read_bounds, read_rows
 from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, Block, encode_block, read_blocks, read_head, read_torn
@@ -327,9 +327,26 @@ def check_lsm(read_at: ReadAt, size: int, name: str) -> None:
 
 def lsm_range(name: str) -> tuple[str, str] | None:
     """The smallest and the largest requested time in a Parquet file of layout 2, by its name; None where it does not
-    tell."""
+    tell. An upgrade names a file otherwise: see ``lsm_ends``."""
     match = _LSM_NAME.match(name)
     return (match[1], match[2]) if match and match[1] <= match[2] else None
+
+
+def lsm_ends(read_at: ReadAt, size: int, name: str) -> tuple[str, str] | None:
+    """The same by its footer, which is read alone; None where it does not tell, or the times of the name, which the
+    file has in any case, are outside. Raises Unreadable."""
+    with _unreadable(name, "read as Parquet"):
+        ends = _ends(read_bounds(read_at, size))
+    match = _LSM_NAME.match(name)
+    inside = match and ends and ends[0] <= min(match[1], match[2]) and max(match[1], match[2]) <= ends[1]
+    return ends if inside else None
+
+
+def _ends(groups: Sequence[Bounds]) -> tuple[str, str] | None:
+    told = [group["instantTime"] for group in groups if "instantTime" in group]
+    if not told or len(told) < len(groups):
+        return None
+    return min(first for first, _ in told), max(last for _, last in told)
 
 
 def lsm_instants(read_at: ReadAt, size: int, name: str, after: str = "") -> Iterator[ArchivedInstant]:
@@ -354,9 +371,8 @@ def lsm_instants(read_at: ReadAt, size: int, name: str, after: str = "") -> Iter
 def _groups_after(name: str, after: str, groups: Sequence[Bounds]) -> Collection[int]:
     """The row groups that may have an instant after a time. The footer is believed only where the file's name says the
     same: an upgrade names a file otherwise (see ``archived_after``), and then all are read."""
-    told = [group["instantTime"] for group in groups if "instantTime" in group]
-    ends = (min(first for first, _ in told), max(last for _, last in told)) if told else None
-    if not after or len(told) < len(groups) or ends != lsm_range(name):
+    ends = _ends(groups)
+    if not after or ends is None or ends != lsm_range(name):
         return range(len(groups))
     return [
         number
@@ -385,6 +401,16 @@ def decode_lsm_bodies(
                 yield (time, action), metadata or b"", plan or b""
     if lost:
         raise Unreadable(f"{name} is damaged: it lists {' '.join(min(lost))}, but has no row of it", file=name)
+
+
+def check_written(entry: ArchivedInstant, body: Body) -> None:
+    """Raises Unreadable: an instant of layout 2 without the container that has its schema."""
+    if entry.record is None and isinstance(body, bytes) and body[:4] != MAGIC and body.strip()[:1] not in (b"", b"{"):
+        raise Unreadable(
+            f"{entry.time}.{entry.action} in {entry.file} has no schema: the upgrade of Hudi 1.0.2 wrote it, and Hudi "
+            "cannot read it either",
+            file=entry.file,
+        )
 
 
 def lsm_without(body: bytes, name: str, times: Collection[str]) -> bytes:

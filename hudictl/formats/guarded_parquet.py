@@ -88,6 +88,17 @@ def read_rows(
             yield from (row for row in rows if wanted is None or row[0] in wanted)
 
 
+def read_bounds(read_at: ReadAt, size: int) -> list[Bounds]:
+    """What the footer of a file tells of each row group: one read, if it is not very long. Raises as ``read_rows``."""
+    start = max(0, size - _END_BYTES)
+    end = read_at(start, size - start)
+    length = int.from_bytes(end[-8:-4], "little")
+    if length + 8 > size:
+        raise ValueError(f"{size:,} bytes cannot have a footer of {length:,}")
+    footer = end[-8 - length : -8] if length + 8 <= len(end) else read_at(size - 8 - length, length)
+    return [_bounds(group) for group in read_struct(io.BytesIO(footer)).get(GROUPS, [])]
+
+
 def filtered(body: bytes, columns: Mapping[str, str], number: str, keeps: Callable[[tuple[Any, ...]], bool]) -> bytes:
     """A file with some of its rows, in their order; the same bytes where it keeps all. Its schema, compression and
     metadata are as before. Raises as ``read_rows``; ValueError: it has other columns.

@@ -45,6 +45,8 @@ _SMALLEST = 32
 _LARGEST = 2**31 - 1
 # Hudi has nine keys; a map of more than this is no map.
 _MOST_KEYS = 1000
+_MOST_HEADER_BYTES = 16 * 1024 * 1024
+"""Largest are the positions of records: less than a sixth of a byte for each row of a base file."""
 _FEW_BYTES = 64 * 1024
 _FIRST_READ = 16 * 1024
 _CONTENT_HEAD = 32
@@ -413,6 +415,7 @@ def _read_map(get: ReadAt, position: int, limit: int) -> tuple[dict[str, str], i
     if not 0 <= count <= _MOST_KEYS:
         raise _Damaged(f"a header or footer cannot have {count} keys")
     position += 4
+    limit = min(limit, position + _MOST_HEADER_BYTES)
     entries = {}
     for _ in range(count):
         if limit - position < 8:

@@ -1,10 +1,12 @@
 """The data files of a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from hudictl.library.opened import Opened, Times
+from hudictl.errors import Unreadable
+from hudictl.library.opened import Opened, Row, Times
 from hudictl.library.options import refuse_value, several
 from hudictl.library.rows import Rows
 from hudictl.table.settings import SMALL_FILE_LIMIT
@@ -58,13 +60,17 @@ class DataFiles:
 
         refuse_value("by", by)
         refuse_value("of", of)
-        return Rows(SizeRow, lambda: size_rows(self.table.core, self.table.engine, by, of, small_file_limit))
+        table = self.table
+        look = partial(size_rows, table.core, by=by, of=of, small_file_limit=small_file_limit)
+        return Rows(SizeRow, _telling(lambda damaged: look(engine=table.engine, damaged=damaged)))
 
     def skew(self) -> "Rows[SizeRow]":
         """How unequal the partitions are, the worst first."""
         from hudictl.reports.stats import SizeRow, skew_rows
 
-        return Rows(SizeRow, lambda: skew_rows(self.table.core, self.table.engine, SMALL_FILE_LIMIT))
+        table = self.table
+        look = _telling(lambda damaged: skew_rows(table.core, table.engine, SMALL_FILE_LIMIT, damaged))
+        return Rows(SizeRow, look)
 
     def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[RepairPlan, RepairResult]":
         """The metafiles of partitions (all, or some), written again where they are missing or damaged."""
@@ -89,12 +95,25 @@ def slices_of(table: Opened, partition: str | None, as_of: str | None) -> "Rows[
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline.active import load_timeline
 
-    def look() -> list[SliceRow]:
+    def look(damaged: list[Unreadable]) -> list[SliceRow]:
         timeline = load_timeline(table.core)
         if partition is None:
-            files = files_of_table(table.core, timeline, table.engine)
+            files = files_of_table(table.core, timeline, table.engine, damaged=damaged)
         else:
             files = files_of_partition(table.core, partition)
         return slice_rows(table.core, files, timeline, as_of)
 
-    return Rows(SliceRow, look)
+    return Rows(SliceRow, _telling(look))
+
+
+def _telling(look: Callable[[list[Unreadable]], Iterable[Row]]) -> Callable[[], Iterator[Row]]:
+    """Rows in spite of commits that cannot be read. Raises Unreadable behind the last one: which."""
+
+    def rows() -> Iterator[Row]:
+        damaged: list[Unreadable] = []
+        yield from look(damaged)
+        if damaged:
+            message = f"partitions without a metafile may be missing: {damaged[0].message}"
+            raise Unreadable(message, hint="`hudictl check` shows what is damaged", **damaged[0].fields)
+
+    return rows

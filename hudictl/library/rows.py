@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hudictl.errors import HudictlError
+
 if TYPE_CHECKING:
     import pandas
     import pyarrow
@@ -26,9 +28,22 @@ class Rows(Generic[Row]):
         return iter(self.make())
 
     def kept(self) -> "Rows[Row]":
-        """The same rows, looked at now, and kept."""
-        rows = list(self)
-        return replace(self, make=lambda: rows)
+        """The same rows, looked at now, and kept; also what is raised behind the last one."""
+        rows: list[Any] = []
+        ended: list[HudictlError] = []
+        try:
+            rows.extend(self)
+        except HudictlError as error:
+            if not rows:
+                raise
+            ended.append(error)
+
+        def again() -> Iterator[Any]:
+            yield from rows
+            if ended:
+                raise ended[0]
+
+        return replace(self, make=again)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as the commands print them with ``--output json``."""

@@ -1,7 +1,7 @@
 """Times as people give them: an instant, a date, an age."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from hudictl.errors import Unreadable, UsageError
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 Time = str | datetime | timedelta
 """An instant time or the beginning of one, a date, an age (2h, 3d); in Python also a time or an age of its own type."""
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h|d)?$")
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII
+)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -38,10 +41,28 @@ def time_of(table: "Table", said: Time, option: str) -> str:
             return time_plus_ms(instant_now(table), -duration_ms(said, option))
         except Unreadable as error:
             raise UsageError(f"{option} {said}: so long ago there was no instant") from error
-    digits = re.sub(r"[-:T. ]", "", said)
-    if not digits.isdigit() or len(digits) < 4:
+    if re.fullmatch(r"[0-9]{4,20}", said):
+        return said
+    try:
+        return _digits_of(table, said)
+    except (ValueError, OverflowError):
         raise UsageError(
             f"{option} {said}: not a time",
-            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
-        )
-    return digits
+            hint="write it as 20261121, 20261121030000000, 2026-11-21T03:00 or with an offset, 2026-11-21T03:00-05:00; "
+            "2h means 2 hours ago",
+        ) from None
+
+
+def _digits_of(table: "Table", said: str) -> str:
+    """As many digits of an instant time as a date has. Raises ValueError: it is none."""
+    match = _DATE.fullmatch(said)
+    if match is None:
+        raise ValueError(said)
+    *parts, fraction, offset = match.groups()
+    numbers = [int(part) for part in parts if part]
+    moment = datetime(*[*numbers, 1, 1][: max(3, len(numbers))])  # type: ignore[arg-type]
+    if offset:
+        hours, minutes = (int(offset[1:3]), int(offset[-2:])) if offset != "Z" else (0, 0)
+        ahead = timedelta(hours=hours, minutes=minutes) * (-1 if offset[0] == "-" else 1)
+        moment = moment.replace(tzinfo=timezone(ahead)).astimezone(table.zone)
+    return f"{moment.year:04}{moment:%m%d%H%M%S}"[: 2 + 2 * len(numbers)] + (fraction or "")[:3]

@@ -1,11 +1,11 @@
 """``commit``: what commits did, from their metadata, as Hudi's procedures count it (checked on 0.15.0 to 1.2.0)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.commit_metadata import checkpoint_of
-from hudictl.formats.instants import WRITE_ACTIONS
+from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.reports.records import (
     NUMBERS,
     Fields,
@@ -17,9 +17,9 @@ from hudictl.reports.records import (
     sums_of,
     the_one,
 )
-from hudictl.reports.timeline import Entry, TimelineFilter, instants_shown
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
-from hudictl.table.timeline.archive import at_one_time
+from hudictl.table.timeline.archive import archived_in_order, at_one_time
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,16 @@ class CheckpointRow:
 def commit_rows(
     table: Table, wanted: TimelineFilter, listed: Sequence[tuple[Entry, str]] | None = None
 ) -> Iterator[CommitRow]:
-    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``records_of``."""
-    rows = records_of(table, _completed(wanted), lambda entry: (_row(entry), schema_of(entry)), listed=listed)
-    return _against_older(rows) if wanted.descending else _against_older_first(rows)
+    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``tell_damaged``."""
+    asked = _completed(wanted)
+    shown, damaged = instants_readable(table, asked) if listed is None else (listed, [])
+    rows = records_of(table, asked, lambda entry: (_row(entry), schema_of(entry)), listed=shown)
+    yield from _against_older(rows) if wanted.descending else _against_older_first(rows)
+    tell_damaged(damaged)
 
 
 def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[AmplificationRow]:
-    """The completed writes and their total; nothing if there are none. Raises Unreadable: see ``records_of``."""
+    """The completed writes and their total; nothing if there are none. Raises Unreadable: see ``tell_damaged``."""
     total: tuple[int, int] | None = None
     for row in commit_rows(table, wanted):
         records, updated = total or (0, 0)
@@ -145,10 +148,12 @@ def amplification_rows(table: Table, wanted: TimelineFilter) -> Iterator[Amplifi
 
 
 def checkpoint_rows(table: Table, wanted: TimelineFilter) -> Iterator[CheckpointRow]:
-    """The completed writes that have a checkpoint. Raises Unreadable: see ``records_of``."""
-    for row in records_of(table, _completed(wanted), _checkpoint):
+    """The completed writes that have a checkpoint. Raises Unreadable: see ``tell_damaged``."""
+    shown, damaged = instants_readable(table, _completed(wanted))
+    for row in records_of(table, wanted, _checkpoint, listed=shown):
         if row.key is not None or row.problem is not None:
             yield row
+    tell_damaged(damaged)
 
 
 def _checkpoint(entry: Recorded) -> CheckpointRow:
@@ -185,15 +190,26 @@ def commit_files(table: Table, time: str) -> list[CommitFile]:
 
 
 def commit_differences(table: Table, other: Table, wanted: TimelineFilter) -> list[CommitDifference]:
-    """The completed writes that only one of the tables has. Raises Unreadable."""
+    """The completed writes that only one of the tables has; one that the other has archived is in both.
+
+    Raises Unreadable.
+    """
 
     def writes(one: Table) -> set[tuple[str, str]]:
         found = at_one_time(lambda: instants_shown(one, _completed(wanted)))
         return {(entry.time, entry.action) for entry, _ in found}
 
     here, there = writes(table), writes(other)
+    here, there = here | _archived_of(table, there - here), there | _archived_of(other, here - there)
     only = sorted(here ^ there, reverse=wanted.descending)
     return [CommitDifference(*write, here=write in here, there=write in there) for write in only]
+
+
+def _archived_of(table: Table, writes: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of some completed writes that are archived. Raises Unreadable."""
+    times = sorted(time for time, _ in writes)
+    found = at_one_time(lambda: list(archived_in_order(table, times[0], times[-1]))) if times else []
+    return {(entry.time, entry.action) for entry in found if entry.state is State.COMPLETED}.intersection(writes)
 
 
 _OF_FILE = (

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import RECORD, read_record
 from hudictl.formats.instants import InstantFile, State, comparable_action
@@ -88,6 +88,8 @@ def _contents(name: str, timeline: str, instant: InstantFile | ArchivedInstant, 
     record_type, record, problem = None, None, None
     if body:
         try:
+            if isinstance(instant, ArchivedInstant):
+                check_written(instant, body)
             found = read_record(body, f"{instant.time} {instant.action} in {name}")
             record_type, record = found.name, found.fields
         except Unreadable as error:

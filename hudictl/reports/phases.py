@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudictl.formats.instants import DELTACOMMIT, SAVEPOINT, State, order
-from hudictl.reports.timeline import TimelineFilter, instants_shown, times_of
+from hudictl.reports.timeline import TimelineFilter, instants_readable, tell_damaged, times_of
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
-from hudictl.table.timeline.archive import at_one_time
 from hudictl.table.timeline.file_times import not_kept
 
 
@@ -32,8 +31,8 @@ class PhaseRow:
 
 
 def phase_rows(table: Table, wanted: TimelineFilter) -> Iterator[PhaseRow]:
-    """The instants; none of them is read. Raises Unreadable: the timeline, the archive, or the metadata table."""
-    shown = at_one_time(lambda: instants_shown(table, wanted))
+    """The instants; none of them is read. Raises Unreadable: the timeline, the metadata table; see ``tell_damaged``."""
+    shown, damaged = instants_readable(table, wanted)
     timeline, metadata = load_timeline(table), open_metadata_table(table)
     lost = timeline.not_kept or not_kept(timeline.instants, timeline.modified_ms)
     made = _made_ms(timeline.without(lost.times) if lost is not None else timeline)
@@ -45,6 +44,7 @@ def phase_rows(table: Table, wanted: TimelineFilter) -> Iterator[PhaseRow]:
         begun, _, ended = in_metadata.get((entry.time, DELTACOMMIT), _NEVER) if known else _NEVER
         phases = (_between(requested, inflight), _between(inflight, completed), _between(begun, ended))
         yield PhaseRow(entry.time, entry.action, entry.state.name, where, *times_of(table, entry), *phases)
+    tell_damaged(damaged)
 
 
 _NEVER = (None, None, None)

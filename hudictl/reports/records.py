@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hudictl.errors import Conflict, HudictlError, Unreadable
 from hudictl.formats import instants as fmt
-from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import read_record
 from hudictl.formats.instants import Instant, InstantFile, State
@@ -68,7 +68,7 @@ def records_of(
         listed: the wanted instants, if they are listed already.
 
     Raises:
-        Unreadable: the timeline folder is missing, or the archive is damaged.
+        Unreadable: the timeline folder is missing; or the archive is damaged, and they were not listed.
     """
     found = at_one_time(lambda: instants_shown(table, wanted)) if listed is None else listed
     shown = [pair for pair in found if chosen(pair[0])]
@@ -141,6 +141,7 @@ def _of_archive(table: Table, entry: ArchivedInstant, body: Body, plan: Body) ->
     found = _without_records(table, entry, ARCHIVED)
     name = f"{entry.time}.{entry.action} in {entry.file}"
     try:
+        check_written(entry, body)
         done = _decoded(body, name) if entry.state is State.COMPLETED else None
         return replace(found, done=done, plan=_decoded(plan, name))
     except Unreadable as error:

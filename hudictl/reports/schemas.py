@@ -1,6 +1,6 @@
 """``table schema``: the fields of a table's records, now or then, and the writes that changed them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,8 +9,9 @@ from hudictl.formats.avro_schemas import parse_schema
 from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.formats.json_values import parse_json
 from hudictl.reports.records import Recorded, records_of, schema_of
-from hudictl.reports.timeline import TimelineFilter
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
+from hudictl.table.timeline.archive import at_one_time
 
 KEEPERS = ("COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX")
 """Operations that do not change the schema (``WriteOperationType.canUpdateSchema`` of 0.15.0 to 1.2.0)."""
@@ -74,7 +75,8 @@ def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
 
 def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[str, str] | None:
     """The newest completed write with a schema, up to an instant, and its schema as text. Raises Unreadable."""
-    for row, text in _writes(table, until, archived=archived):
+    # A damaged file of the archive may have the newest one.
+    for row, text in _writes(table, at_one_time(lambda: instants_shown(table, _writing(until, archived=archived)))):
         if row.problem is not None:
             raise Unreadable(row.problem, hint="`hudictl timeline inspect` shows the instant's other files")
         if text:
@@ -83,10 +85,11 @@ def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[
 
 
 def schema_changes(table: Table) -> Iterator[SchemaChange]:
-    """The writes that changed the schema, newest first, of both timelines. Raises Unreadable: see ``records_of``."""
+    """The writes that changed the schema, newest first, of both timelines. Raises Unreadable: see ``tell_damaged``."""
     newer: tuple[SchemaChange, str] | None = None
     damaged: list[SchemaChange] = []
-    for row, text in _writes(table, "~", archived=True):
+    shown, unread = instants_readable(table, _writing("~", archived=True))
+    for row, text in _writes(table, shown):
         if row.problem is not None:
             damaged.append(row)
         elif text:
@@ -95,6 +98,7 @@ def schema_changes(table: Table) -> Iterator[SchemaChange]:
             yield from damaged
             newer, damaged = (row, text), []
     yield from damaged
+    tell_damaged(unread)
 
 
 def fields_of(schema: Any) -> list[SchemaField]:
@@ -107,10 +111,13 @@ def fields_of(schema: Any) -> list[SchemaField]:
     ]
 
 
-def _writes(table: Table, until: str, *, archived: bool) -> Iterator[tuple[SchemaChange, str | None]]:
+def _writing(until: str, *, archived: bool) -> TimelineFilter:
+    return TimelineFilter(WRITE_ACTIONS, ("completed",), until=until, descending=True, archived=archived)
+
+
+def _writes(table: Table, shown: Sequence[tuple[Entry, str]]) -> Iterator[tuple[SchemaChange, str | None]]:
     """The writes that can change the schema, each as a row without a change, and with its schema."""
-    wanted = TimelineFilter(WRITE_ACTIONS, ("completed",), until=until, descending=True, archived=archived)
-    return filter(None, records_of(table, wanted, _written))
+    return filter(None, records_of(table, TimelineFilter(), _written, listed=shown))
 
 
 def _written(entry: Recorded) -> tuple[SchemaChange, str | None] | None:

@@ -24,7 +24,7 @@ from hudictl.formats.instants import (
 from hudictl.phrases import command_of
 from hudictl.reports.record_files import clustered, planned_cleans, rollbacks_of
 from hudictl.reports.records import Fields, Recorded, by_partition, records_of, sums_of, the_one
-from hudictl.reports.timeline import Entry, TimelineFilter
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, tell_damaged
 from hudictl.table.table import Table
 
 Columns = dict[str, Any]
@@ -174,7 +174,7 @@ class Service:
 
 
 def service_rows(table: Table, service: Service, wanted: TimelineFilter) -> Iterator[ServiceRow]:
-    """The instants of one kind, with a diagnosis of each that is pending. Raises Unreadable: see ``records_of``."""
+    """The instants of one kind, with a diagnosis of each that is pending. Raises Unreadable: see ``tell_damaged``."""
     diagnosis = diagnosed(table)
 
     def row(entry: Recorded) -> ServiceRow | None:
@@ -189,7 +189,9 @@ def service_rows(table: Table, service: Service, wanted: TimelineFilter) -> Iter
         return service.row_type(entry.time, entry.state, entry.timeline, *times, **columns)
 
     asked = replace(wanted, actions=service.actions)
-    return filter(None, records_of(table, asked, row, plans=True, chosen=service.chosen))
+    shown, damaged = instants_readable(table, asked)
+    yield from filter(None, records_of(table, asked, row, plans=True, chosen=service.chosen, listed=shown))
+    tell_damaged(damaged)
 
 
 def service_instant(table: Table, name: str, time: str) -> Recorded:

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from math import sqrt
 from typing import NamedTuple
 
 from hudictl.engine.base import Engine
+from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.reports.logs.slices import SliceRow, files_of_table, slice_rows
 from hudictl.table.files.slices import StoredFile
@@ -54,18 +56,21 @@ class _Sized(NamedTuple):
     bytes: int
 
 
-def size_rows(table: Table, engine: Engine, by: str, of: str, small_file_limit: int) -> list[SizeRow]:
+def size_rows(
+    table: Table, engine: Engine, by: str, of: str, small_file_limit: int, damaged: list[Unreadable] | None = None
+) -> list[SizeRow]:
     """The sizes by partition, or by commit, newest first; nothing of an empty table.
 
     Args:
         by: "partition", or "commit": the base instant of a slice, the instant in the name of a file.
         of: "slices": the newest ones; "files": all data files on storage.
         small_file_limit: in bytes.
+        damaged: see ``files_of_table``; the records of such commits' files are not known.
 
     Raises Unreadable: the timeline, a commit, or the archive; StorageFailed, EngineFailed.
     """
     timeline = load_timeline(table)
-    files = files_of_table(table, timeline, engine)
+    files = files_of_table(table, timeline, engine, damaged=damaged)
     found = [*map(_file, files)] if of == "files" else [*_newest(slice_rows(table, files, timeline, None))]
     records = _records(table, timeline, {each.base: each.commit for each in found if each.base is not None})
     parts: dict[str, list[_Sized]] = defaultdict(list)
@@ -102,9 +107,11 @@ def size_rows(table: Table, engine: Engine, by: str, of: str, small_file_limit: 
     return rows[1:] + rows[:1]
 
 
-def skew_rows(table: Table, engine: Engine, small_file_limit: int) -> list[SizeRow]:
+def skew_rows(
+    table: Table, engine: Engine, small_file_limit: int, damaged: list[Unreadable] | None = None
+) -> list[SizeRow]:
     """The newest file slices by partition, the worst first, without the total. Raises as ``size_rows``."""
-    rows = size_rows(table, engine, "partition", "slices", small_file_limit)[:-1]
+    rows = size_rows(table, engine, "partition", "slices", small_file_limit, damaged)[:-1]
     return sorted(rows, key=lambda row: row.max_bytes, reverse=True)
 
 
@@ -138,9 +145,13 @@ def _newest(rows: Iterable[SliceRow]) -> Iterator[_Sized]:
 def _records(table: Table, timeline: Timeline, bases: Mapping[str | None, str]) -> dict[str | None, int]:
     """The records of base files, by path, as the commits tell that wrote them, and that are on the timeline."""
     times = frozenset(bases.values())
-    commits = (read_commit(table, entry) for entry in timeline.completed_writes() if entry.time in times)
-    stats = (stat for commit in commits for each in commit.stats.values() for stat in each)
-    return {stat.path: stat.records for stat in stats if stat.path in bases}
+    found: dict[str | None, int] = {}
+    for entry in timeline.completed_writes():
+        # Whoever listed the files has said which commits cannot be read.
+        with suppress(Unreadable):
+            stats = read_commit(table, entry).stats.values() if entry.time in times else ()
+            found |= {stat.path: stat.records for each in stats for stat in each if stat.path in bases}
+    return found
 
 
 def _ratio(part: int, whole: int | None) -> float | None:

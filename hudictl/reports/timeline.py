@@ -1,21 +1,29 @@
 """``timeline show``: one row for each instant, active and archived."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby, islice
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats import instants as fmt
-from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, order
+from hudictl.phrases import count_of
 from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import timeline_in_order
-from hudictl.table.timeline.archive import archive_files, archived_in_order, at_one_time, newest_archived, read_bodies
+from hudictl.table.timeline.archive import (
+    archive_ranges,
+    archived_in_order,
+    at_one_time,
+    keep_or_raise,
+    newest_archived,
+    read_bodies,
+)
 from hudictl.table.timeline.commits import read_commit
 
 ACTIVE = "active"
@@ -67,49 +75,89 @@ class TimelineFilter:
     archived: bool = False
 
 
-def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
+def timeline_rows(table: Table, wanted: TimelineFilter) -> Iterator[TimelineRow]:
     """The timeline, oldest first by default. Only the shown instants of the active timeline are read. Of an archive of
     layout 2, only files that may contain shown instants are read.
 
     Raises:
-        Unreadable: the timeline folder is missing, or a file of the archive is damaged.
+        Unreadable: the timeline folder is missing; or, behind the last row, a file of the archive is damaged.
     """
-    return at_one_time(lambda: list(rows_of(table, instants_shown(table, wanted))))
+
+    def read() -> tuple[list[TimelineRow], list[Unreadable]]:
+        damaged: list[Unreadable] = []
+        return list(rows_of(table, instants_shown(table, wanted, damaged))), damaged
+
+    rows, damaged = at_one_time(read)
+    yield from rows
+    tell_damaged(damaged)
 
 
-def instants_shown(table: Table, wanted: TimelineFilter) -> list[tuple[Entry, str]]:
+def instants_readable(table: Table, wanted: TimelineFilter) -> tuple[list[tuple[Entry, str]], list[Unreadable]]:
+    """The instants as ``instants_shown`` has them, without those of damaged files of the archive, and an error for each
+    such file. Raises Unreadable: the timeline folder is missing."""
+
+    def read() -> tuple[list[tuple[Entry, str]], list[Unreadable]]:
+        damaged: list[Unreadable] = []
+        return instants_shown(table, wanted, damaged), damaged
+
+    return at_one_time(read)
+
+
+def tell_damaged(damaged: Sequence[Unreadable]) -> None:
+    """Raises Unreadable: files of the archive are damaged, and the rows were those of the others."""
+    if damaged:
+        more = f"; {count_of(len(damaged) - 1, 'other file')} cannot be read either" if len(damaged) > 1 else ""
+        message = f"not all archived instants are shown: {damaged[0].message}{more}"
+        raise Unreadable(message, hint="`hudictl archive repair` mends the archive", **damaged[0].fields)
+
+
+def instants_shown(
+    table: Table, wanted: TimelineFilter, damaged: list[Unreadable] | None = None
+) -> list[tuple[Entry, str]]:
     """The instants, each with the timeline that it is on. No instant is read.
+
+    Args:
+        damaged: gets an error for each damaged file of the archive, whose instants are left out.
 
     Raises:
         FileNotFoundError: see ``at_one_time``.
-        Unreadable.
+        Unreadable: the timeline folder is missing; or, without ``damaged``, such a file.
     """
     # A limit is on the newest, whatever the order in which they are shown.
     newest_first = wanted.descending or wanted.limit is not None
     entries: Iterator[Entry] = timeline_in_order(table, newest_first=newest_first)
     if wanted.archived:
-        entries = _with_archived(table, entries, wanted, newest_first)
+        entries = _with_archived(table, entries, wanted, newest_first, damaged)
     once = (_one(list(same)) for _, same in groupby(entries, key=order))
     shown = list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))
     return shown if wanted.descending == newest_first else shown[::-1]
 
 
 def _with_archived(
-    table: Table, active: Iterator[Entry], wanted: TimelineFilter, newest_first: bool
+    table: Table,
+    active: Iterator[Entry],
+    wanted: TimelineFilter,
+    newest_first: bool,
+    damaged: list[Unreadable] | None,
 ) -> Iterator[Entry]:
     """Both timelines, sorted. What is newer than all archived instants needs no look into the archive."""
     # The active one is listed first: what is archived meanwhile is in both, and not in neither.
     active = chain(list(islice(active, 1)), active)
-    files = archive_files(table)
+    try:
+        ranges = archive_ranges(table)
+    except Unreadable as error:
+        keep_or_raise(error, damaged)
+        yield from active
+        return
     if newest_first:
-        newest = newest_archived(table, files)
+        newest = newest_archived(table, ranges)
         for entry in active:
             if entry.time <= newest:
                 active = chain([entry], active)
                 break
             yield entry
     until = wanted.until + "~"
-    archived = archived_in_order(table, wanted.since, until, newest_first=newest_first, files=files)
+    archived = archived_in_order(table, wanted.since, until, newest_first=newest_first, ranges=ranges, damaged=damaged)
     yield from merge(active, archived, key=order, reverse=newest_first)
 
 
@@ -132,10 +180,18 @@ def _shown(entry: Entry, wanted: TimelineFilter) -> bool:
 
 
 def rows_of(table: Table, shown: Sequence[tuple[Entry, str]]) -> Iterator[TimelineRow]:
-    """The rows of ``instants_shown``. Raises FileNotFoundError: see ``at_one_time``; Unreadable."""
+    """The rows of ``instants_shown``. Raises FileNotFoundError: see ``at_one_time``."""
     archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in _READ]
-    # One body at a time: they can be very many bytes.
-    read = {entry: _row(table, entry, ARCHIVED, body) for entry, body, _ in read_bodies(table, archived, plans=False)}
+    read: dict[Entry, TimelineRow] = {}
+    for _, same in groupby(sorted(archived, key=lambda entry: entry.file), key=lambda entry: entry.file):
+        members = list(same)
+        try:
+            # One body at a time: they can be very many bytes.
+            for one, body, _ in read_bodies(table, members, plans=False):
+                read[one] = _row(table, one, ARCHIVED, body)
+        except Unreadable as error:
+            lost = (one for one in members if one not in read)
+            read |= {one: replace(_row(table, one, ARCHIVED, b""), problem=error.message) for one in lost}
     for entry, where in shown:
         if isinstance(entry, InstantFile):
             problem = f"unknown action {entry.action!r}: written by a newer Hudi?"
@@ -166,6 +222,8 @@ def _row(table: Table, instant: Instant | ArchivedInstant, where: str, body: Bod
     """Args: body: of an archived instant; of an active one it is read here."""
     metadata, detail, problem = None, Detail(), None
     try:
+        if isinstance(instant, ArchivedInstant):
+            check_written(instant, body)
         if instant.action in WRITE_ACTIONS:
             metadata = _commit(table, instant, body)
         elif instant.action in DETAILED:

@@ -43,6 +43,16 @@ ROWS = [Row("a", 3, True, 0.5, ("x", "y")), Row("b", None), Row("c", 10, share=2
         ("tags~y", "a"),
         ("tags=x, y", "a"),
         ("name==", ""),
+        ("name==a", "a"),
+        ("name>=c", "cd"),
+        ("name<=b", "ab"),
+        ("name = b", "b"),
+        ("name >= c", "cd"),
+        ("tags ~ y ", "a"),
+        ("tags>= ", "a"),
+        ("count<=3", "ad"),
+        ("count == 3", "a"),
+        ("share>=0.5", "ac"),
     ],
 )
 def test_a_condition_chooses(text: str, names: str) -> None:
@@ -126,3 +136,17 @@ def test_a_problem_is_told_when_all_rows_are_out() -> None:
     assert shown == rows
     assert list(chosen(rows, RowFilter(limit=0))) == []
     assert [row.name for row in chosen(rows, RowFilter([condition("name=b", Row)]))] == ["b"]
+
+
+@dataclass(frozen=True)
+class OfTimeline:
+    timeline: str
+    problem: str | None = "cut"
+
+
+@pytest.mark.parametrize(("timelines", "checked"), [(["archived"], False), (["archived", "active"], True)])
+def test_the_check_is_named_where_it_shows_more(timelines: list[str], checked: bool) -> None:
+    """It does not read what is archived."""
+    with pytest.raises(Unreadable) as error:
+        list(chosen([OfTimeline("active", None), *map(OfTimeline, timelines)], RowFilter()))
+    assert ("hudictl check" in str(error.value.hint)) is checked

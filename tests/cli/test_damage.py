@@ -306,3 +306,19 @@ def test_uris_that_lead_nowhere(tell: Tell, uri: str) -> None:
     said = tell("table", "show", "-t", uri)
     assert said.code in (2, 15)
     assert said.line
+
+
+@pytest.mark.parametrize("output", ["text", "json", "ndjson", "csv"])
+def test_what_one_damaged_file_does_not_hide_is_shown_before_it_is_named(
+    unpack: Unpack, tell: Tell, output: str
+) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    name = spoil(copy, "commit", truncated)
+    said = tell("file", "slices", "-o", output, "-t", copy.path, *LOCAL)
+    assert (said.code, "part-0" in said.out, name in said.err) == (14, True, True)
+    archived = min((copy.timeline / "history").glob("*.parquet"))
+    put(archived, truncated(archived.read_bytes()))
+    for command in (("timeline", "show"), ("commit", "list")):
+        said = tell(*command, "--archived", "--sort", "time", "-o", output, "-t", copy.path)
+        assert (said.code, copy.commits[0] in said.out, archived.name in said.err) == (14, True, True)
+        assert "hudictl archive repair" in said.err

@@ -448,3 +448,31 @@ def test_a_name_with_its_times_the_wrong_way_round_tells_nothing() -> None:
     """As an upgrade to version 8 gives them (1.0.2): such a file is read."""
     assert fmt.lsm_range("20261129065033246_20261129065031950_0.parquet") is None
     assert fmt.lsm_range("20261129065031950_20261129065033246_0.parquet") == ("20261129065031950", "20261129065033246")
+
+
+def test_the_ends_of_a_file_are_those_of_its_footer() -> None:
+    """Unless it contradicts the name, whose times the file has; nor can one be believed that is cut."""
+    out = io.BytesIO()
+    times = ["3", "1", "4", "2"]
+    table = pa.table({"instantTime": times, "completionTime": times, "action": ["commit"] * 4})
+    parquet.write_table(table, out, row_group_size=2)
+    body = out.getvalue()
+
+    def ends(name: str, body: bytes = body) -> tuple[str, str] | None:
+        return fmt.lsm_ends(lambda offset, length: body[offset : offset + length], len(body), name)
+
+    assert ends("3_2_0.parquet") == ends("2_3_1.parquet") == ends("1_4_0.parquet") == ("1", "4")
+    assert ends("0_2_0.parquet") is ends("5_2_0.parquet") is None
+    for cut in (0, 5, 50):
+        with pytest.raises(Unreadable):
+            ends("1_4_0.parquet", body[:cut])
+
+
+def test_an_instant_that_an_upgrade_has_written_without_its_schema() -> None:
+    """The beginnings of a commit and of a clean, as 1.0.2 wrote them; its own readers fail on them."""
+    entry = fmt.ArchivedInstant("1", "clean", State.COMPLETED, "1_2_0.parquet")
+    for body in (b"\x02\x06\x0cpart-1\x02\x02L64bfe2c0", b'"20261121025337059\xaa\x01\x06"20261121025333843"'):
+        with pytest.raises(Unreadable, match=r"1\.clean in 1_2_0\.parquet has no schema: the upgrade of Hudi 1\.0\.2"):
+            fmt.check_written(entry, body)
+    for body in (b"", b"{}", b"Obj\x01", b" {"):
+        fmt.check_written(entry, body)

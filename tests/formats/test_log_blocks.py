@@ -306,6 +306,27 @@ def test_every_corrupt_block_says_why() -> None:
             list(read_blocks(reader(body), len(body), strict=True))
 
 
+def test_a_header_that_costs_more_than_any_real_one_is_damage() -> None:
+    """It is not read: each byte would cost seven in memory."""
+    most = 16 * 1024 * 1024
+    for sizes, damage in (
+        ((most - 8,), None),
+        ((most - 7,), f"a header value of {most - 7} bytes does not fit"),
+        ((most // 2, most // 2), f"a header value of {most // 2} bytes does not fit"),
+    ):
+        header = {key: "x" * size for key, size in zip((fmt.SCHEMA, fmt.RECORD_POSITIONS), sizes, strict=False)}
+        body = encode_block(fmt.AVRO_DATA, header, b"") + encode_rollback_block(TARGET, TARGET)
+        lengths: list[int] = []
+
+        def read_at(offset: int, length: int, body: bytes = body, lengths: list[int] = lengths) -> bytes:
+            lengths.append(length)
+            return body[offset : offset + length]
+
+        first, second = read_blocks(read_at, len(body))
+        assert (first.damage, second.rollback_target) == (damage, TARGET)
+        assert (sum(lengths) > most) is (damage is None)
+
+
 def test_the_upper_bytes_of_a_length_do_not_count() -> None:
     """As in Hudi, which reads such a block; a strict reader does not."""
     good = encode_rollback_block(TARGET, TARGET)

@@ -1,9 +1,11 @@
 """What commits did, by their metadata: the same sums at each level, out of both timelines, damage as a row."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.errors import Refused, Unreadable
@@ -22,7 +24,7 @@ from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy
 
@@ -84,6 +86,22 @@ def test_checkpoints_of_the_commits_that_have_one(unpack: Unpack, key: str) -> N
     found = checkpoint_rows(copy.table, ALL)
     assert [(row.time, row.key, row.checkpoint) for row in found] == [(older.time, key, "topic,0:5")]
     assert [row.checkpoint for row in rows(copy) if row.checkpoint] == ["topic,0:5"]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_damaged_file_of_the_archive_is_told_behind_the_other_commits(unpack: Unpack, newest_first: bool) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    before = rows(copy, newest_first=newest_first)
+    path = max((copy.timeline / "history").glob("*.parquet"))
+    lost = set(parquet.read_table(path, columns=["instantTime"]).column(0).to_pylist())
+    path.write_bytes(b"damaged")
+    shown: list[CommitRow] = []
+    read = commit_rows(open_table(str(copy.path), zone="UTC"), replace(ALL, descending=newest_first))
+    with pytest.raises(Unreadable, match=path.name):
+        # Rows that are sorted are read to their end first.
+        shown.extend(chosen(read, RowFilter(sort="time", descending=newest_first)))
+    assert [row.time for row in shown] == [row.time for row in before if row.time not in lost]
+    assert 0 < len(shown) < len(before)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -158,6 +176,13 @@ def test_what_only_one_of_two_copies_has(unpack: Unpack, tmp_path: Path, version
     assert differences(copy, other) == [(writes[-1], True, False)]
     assert differences(other, copy) == [(writes[-1], False, True)]
     assert differences(other, copy, "2099") == []
+    # One that the other has archived is in both.
+    first = load_timeline(copy.table).completed_writes()[0]
+    for file in first.files:
+        (other.path / other.table.layout.timeline / file.name).unlink()
+    records.archive(other, first.time)
+    assert differences(copy, other) == [(writes[-1], True, False)]
+    assert differences(other, copy) == [(writes[-1], False, True)]
 
 
 @support.ONE_OF_EVERY_KIND

@@ -1,12 +1,15 @@
 """How large slices and files are: against the files themselves, and where there is nothing to divide by."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hudictl
+from hudictl.errors import Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.reports.stats import SizeRow, percentile, size_rows, skew_rows
 from tests import support
@@ -106,6 +109,31 @@ def test_records_are_those_of_the_newest_base_files(unpack: Unpack) -> None:
     path.write_text(json.dumps(fields))
     unknown: list[tuple[int | None, float | None]] = [(10, None), (None, None), (30, None), (None, None)]
     assert [(row.records, row.records_percent) for row in rows(copy)] == unknown
+
+
+@VERSIONS
+def test_a_commit_that_cannot_be_read_hides_no_file(unpack: Unpack, version: str) -> None:
+    """Its files are found, but not their records: all is shown, then what is damaged. A partition may be missing that
+    has no metafile, and that no other commit names."""
+    copy = unpack(version, "cow_part")
+    before = rows(copy), skew_rows(copy.table, ENGINE, LIMIT)
+    path = copy.file(copy.commits[-1], "commit")
+    path.write_bytes(b"damaged")
+    with pytest.raises(Unreadable, match=path.name):
+        rows(copy)
+    damaged: list[Unreadable] = []
+    found = size_rows(copy.table, ENGINE, "partition", "slices", LIMIT, damaged)
+    assert [replace(row, records=None, records_percent=None) for row in before[0]] == [
+        replace(row, records=None, records_percent=None) for row in found
+    ]
+    assert found[-1].records is None
+    assert [path.name in error.message for error in damaged] == [True]
+    with hudictl.open(str(copy.path)) as table:
+        for read in (table.files.sizes(), table.files.skew(), table.slices()):
+            shown: list[object] = []
+            with pytest.raises(Unreadable, match=f"may be missing: .*{path.name}"):
+                shown.extend(read)
+            assert len(shown) >= len(before[1])
 
 
 @VERSIONS

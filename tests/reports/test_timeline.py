@@ -4,12 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from hudictl.errors import Unreadable
+from hudictl.reports.instant import inspect_instant
+from hudictl.reports.records import records_of
 from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 from hudictl.storage import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table
+from hudictl.table.timeline.archive import archived_cleans
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, put
@@ -18,7 +22,7 @@ HISTORY = TimelineFilter(archived=True)
 
 
 def rows(copy: Copy, wanted: TimelineFilter = HISTORY) -> list[TimelineRow]:
-    return timeline_rows(open_table(str(copy.path), zone="UTC"), wanted)
+    return list(timeline_rows(open_table(str(copy.path), zone="UTC"), wanted))
 
 
 def archived(copy: Copy) -> list[str]:
@@ -142,7 +146,7 @@ def test_the_active_timeline_is_listed_before_the_archive_and_each_once(
         return real(self, folder)
 
     monkeypatch.setattr(LocalStorage, "list", noted)
-    timeline_rows(table, wanted)
+    list(timeline_rows(table, wanted))
     assert listed == [table.layout.timeline, table.layout.archive]
 
 
@@ -169,14 +173,43 @@ def test_a_limit_opens_only_the_archives_files_that_it_needs(unpack: Unpack, ope
 
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_damaged_archive(unpack: Unpack, version: str) -> None:
-    """What stood in it nobody can tell; the active timeline is shown all the same."""
+    """What stood in it nobody can tell; the active timeline and its other files are shown all the same."""
     copy = unpack(version, "cow_cleaned")
+    before = rows(copy)
     pattern = "archived/.commits_*" if version == "v6" else "history/*.parquet"
     path = next(copy.timeline.glob(pattern))
     put(path, path.read_bytes()[:-50])
-    with pytest.raises(Unreadable, match=path.name):
-        rows(copy)
-    assert len(rows(copy, TimelineFilter())) > 5
+    shown: list[TimelineRow] = []
+    with pytest.raises(Unreadable, match=path.name) as error:
+        shown += timeline_rows(open_table(str(copy.path), zone="UTC"), HISTORY)
+    assert "archive repair" in (error.value.hint or "")
+    assert [row for row in before if row in shown] == shown
+    assert len(rows(copy, TimelineFilter())) < len(shown) < len(before)
+    if version != "v6":
+        put(copy.timeline / "history/_version_", b"77")
+        with pytest.raises(Unreadable, match="manifest_77"):
+            shown += timeline_rows(open_table(str(copy.path), zone="UTC"), HISTORY)
+        assert shown[-5:] == rows(copy, TimelineFilter())[-5:]
+
+
+def test_the_metadata_in_a_file_of_the_archive_that_is_damaged(unpack: Unpack) -> None:
+    """Its rows say so; those of other files are whole."""
+    copy = unpack("v9", "cow_cleaned")
+    path = min((copy.timeline / "history").glob("*.parquet"))
+    before = [row.time for row in rows(copy)]
+    group = parquet.ParquetFile(path).metadata.row_group(0)
+    start = next(
+        column.data_page_offset
+        for column in map(group.column, range(group.num_columns))
+        if column.path_in_schema == "metadata"
+    )
+    body = path.read_bytes()
+    put(path, body[: start + 60] + bytes(60) + body[start + 120 :])
+    after = rows(copy)
+    assert [row.time for row in after] == before
+    damaged = {row.time for row in after if row.problem}
+    assert before[0] in damaged
+    assert len(damaged) < len(archived(copy))
 
 
 def test_archived_metadata_that_cannot_be_read(unpack: Unpack) -> None:
@@ -187,6 +220,17 @@ def test_archived_metadata_that_cannot_be_read(unpack: Unpack) -> None:
     assert (first.time, first.records) == ("20200101000000000", None)
     assert first.problem
     assert "20200101000000000" in first.problem
+    records.archive(copy, "20200101000000001", body=b"\x02\x06\x0cpart-1")
+    records.archive(copy, "20200101000000002", "clean", body=b'"20261121025337059')
+    found = rows(copy)[1:3]
+    assert all(row.problem and "the upgrade of Hudi 1.0.2" in row.problem for row in found)
+    told = records_of(copy.table, HISTORY, lambda entry: entry.problem)
+    assert sum("the upgrade of Hudi 1.0.2" in (problem or "") for problem in told) == 2
+    for row in found:
+        (file,) = inspect_instant(copy.table, row.time).files
+        assert "the upgrade of Hudi 1.0.2" in str(file.problem)
+    with pytest.raises(Unreadable, match=r"the upgrade of Hudi 1\.0\.2"):
+        archived_cleans(copy.table, "")
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

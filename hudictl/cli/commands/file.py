@@ -5,7 +5,7 @@ import click
 from hudictl.cli.complete import partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import PATH, EngineOptions, TableOptions, as_of_option, engine_options, table_options
-from hudictl.cli.show import text_output
+from hudictl.cli.show import text_output, up_to_error
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
@@ -39,7 +39,7 @@ def slices(
 
     with common.table(engine_options) as table:
         rows = table.slices(partition, as_of).kept()
-    notes = tuple(compaction_lines(list(rows))) if common.output == "text" else ()
+    notes = tuple(compaction_lines(list(up_to_error(rows, [])))) if common.output == "text" else ()
     show_list(common, given, "file slices", table, rows, "no file slices", hidden=("logs",), notes=notes)
 
 

@@ -124,9 +124,9 @@ def _show(
         # One column for eyes: only writes have an operation, and only other actions a detail.
         rows = replace(
             read,
-            make=lambda: [
+            make=lambda: (
                 replace(row, operation=row.detail) if row.detail and not row.operation else row for row in read
-            ],
+            ),
         )
     hidden = ("target", "detail") if given.archived else ("timeline", "target", "detail")
     show_list(common, given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)

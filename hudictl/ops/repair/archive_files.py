@@ -16,7 +16,7 @@ from hudictl.state.timeline.damaged import first_half
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, taken_back
-from hudictl.table.timeline.archive import torn_logs
+from hudictl.table.timeline.archive import names_tell_ranges, torn_logs
 from hudictl.table.timeline.archive_logs import mend_logs
 
 
@@ -208,7 +208,7 @@ def _losses(
             if left := times.difference(*chosen.values(), known):
                 yield name, Loss(tuple(sorted(left)), exact=True)
             continue
-        first, last = lsm_range(name) or ("", "")
+        first, last = (lsm_range(name) if names_tell_ranges(looked.table) else None) or ("", "")
         higher = (at for other, at in chosen.items() if (lsm_level(other) or 0) > (lsm_level(name) or 0))
         if not last or not any(min(at) <= first and last <= max(at) for at in higher):
             yield name, Loss((), False, first, last)

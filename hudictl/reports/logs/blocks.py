@@ -1,6 +1,6 @@
 """``log inspect``: one row for each block of some logs, from the blocks' headers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -73,35 +73,47 @@ class LogSelection:
 
 
 def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow]:
-    """The rows of ``judged_logs``. Raises the same; UsageError: a base file among the logs."""
+    """The rows of ``judged_logs``. Raises the same; UsageError: a base file among the logs; Unsupported: behind the
+    last row, a log of another format version."""
     logs_alone(logs)
-    return (_row(found) for found in judged_logs(logs, notes))
+    foreign: list[Unsupported] = []
+    yield from (_row(found) for found in judged_logs(logs, notes, foreign.append))
+    if foreign:
+        raise foreign[0]
 
 
-def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
+def judged_logs(
+    logs: Sequence[LogFile], notes: list[str], foreign: Callable[[Unsupported], object]
+) -> Iterator[Judged]:
     """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
 
     Args:
         notes: gets additional messages.
+        foreign: gets the error of each log of another format version; its blocks before that are returned.
 
     Raises:
-        Unsupported: a log of another format version.
         Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
     rules: dict[str, ScanRule | None] = {}
+    unread: set[str] = set()
+
+    def passed(error: Unsupported) -> None:
+        unread.add(error.fields["file"])
+        foreign(error)
+
     notes += [f"{log.uri} is empty: its writer probably died before the first block" for log in logs if not log.size]
     for members, asked in in_slices(logs):
         table = members[0].table
         if table is not None and table.uri not in rules:
             rules[table.uri] = _rule(table, notes)
         ends = dict.fromkeys(asked, 0)
-        for found in judged_blocks(members, asked, rules[table.uri] if table else None):
+        for found in judged_blocks(members, asked, rules[table.uri] if table else None, passed):
             ends[found.log.name] = found.block.end
             yield found
         for log in members:
             end = ends.get(log.name, log.size)
-            if end < log.size:
+            if end < log.size and log.path not in unread:
                 notes.append(f"{log.uri}: {log.size - end:,} bytes at {end:,} belong to no block")
 
 

@@ -1,6 +1,7 @@
 """``log records``: the records of some logs, block by block."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,20 +64,22 @@ def record_rows(
 
     Args:
         notes: gets additional messages.
-        damaged: gets an error for each block that cannot be decoded; the records before the damage are returned.
+        damaged: gets an error for each block that cannot be decoded, and for each log of another format version; the
+            records before that are returned.
 
     Raises:
         UsageError: a column that no block has; a base file among the logs.
-        Unsupported: a log of another format version.
         Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
     logs_alone(logs)
     if wanted.columns:
-        check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
+        # Nobody knows the columns of a log of another format version.
+        with suppress(Unsupported):
+            check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
 
     several = len({log.table.uri if log.table else None for log in logs}) > 1
-    for found in judged_logs(logs, notes):
+    for found in judged_logs(logs, notes, damaged.append):
         file = found.log.uri if several or found.log.table is None else found.log.path
         block = found.block
         if block.block_type == CORRUPT:

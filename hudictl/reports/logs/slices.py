@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
-from hudictl.errors import NotFound
+from hudictl.errors import NotFound, Unreadable
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.table.files.choose import is_any
 from hudictl.table.files.slices import Group, Slice, StoredFile, group_files
@@ -18,6 +18,7 @@ from hudictl.table.files.view import (
 )
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.archive import keep_or_raise
 from hudictl.table.timeline.commits import read_commit, replaced_groups
 
 
@@ -124,9 +125,27 @@ def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
 
 
 def files_of_table(
-    table: Table, timeline: Timeline, engine: Engine, chosen: Callable[[StoredFile], bool] = is_any
+    table: Table,
+    timeline: Timeline,
+    engine: Engine,
+    chosen: Callable[[StoredFile], bool] = is_any,
+    damaged: list[Unreadable] | None = None,
 ) -> list[StoredFile]:
-    """The chosen data files of all partitions, sorted by path. Raises Unreadable, StorageFailed, EngineFailed."""
-    # One at a time: a commit can name very many files.
-    named = {path for entry in timeline.writes() for path in read_commit(table, entry).stats}
+    """The chosen data files of all partitions, sorted by path.
+
+    Args:
+        damaged: gets an error for each commit that cannot be read. Of the partitions that it names, those without a
+            metafile are missing.
+
+    Raises:
+        Unreadable: such a commit, without ``damaged``.
+        StorageFailed, EngineFailed.
+    """
+    named: set[str] = set()
+    for entry in timeline.writes():
+        try:
+            # One at a time: a commit can name very many files.
+            named.update(read_commit(table, entry).stats)
+        except Unreadable as error:
+            keep_or_raise(error, damaged)
     return sweep(table, engine, named).select("collect files", chosen)

@@ -67,15 +67,16 @@ class LogFile:
         return self.folder, data.file_id, "" if whole_group else data.instant
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Its bytes from an offset on. Raises Conflict: the file disappeared; StorageFailed."""
+        """Its bytes from an offset on. Raises Conflict: the file disappeared, or became shorter; StorageFailed."""
+        hint = "a clean or another operator is active; run the command again"
         try:
-            return self.storage.read(self.path, offset, length)
+            body = self.storage.read(self.path, offset, length)
         except FileNotFoundError as error:
-            raise Conflict(
-                f"{self.uri} disappeared while it was read",
-                hint="a clean or another operator is active; run the command again",
-                file=self.path,
-            ) from error
+            raise Conflict(f"{self.uri} disappeared while it was read", hint=hint, file=self.path) from error
+        # Whoever reads blocks relies on the size.
+        if len(body) < min(length, self.size - offset):
+            raise Conflict(f"{self.uri} became shorter while it was read", hint=hint, file=self.path)
+        return body
 
 
 def logs_alone(logs: Iterable[LogFile]) -> None:

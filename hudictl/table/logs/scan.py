@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from typing import NamedTuple
@@ -131,15 +131,22 @@ def scan_rule(table: Table, data: Table | None = None, ending: Collection[str] =
     return replace(rule, withheld=withheld, admitted=vouched, data_first=min(ended, default=""))
 
 
-def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRule | None) -> Iterator[Judged]:
+def judged_blocks(
+    logs: Sequence[LogFile],
+    asked: Collection[str],
+    rule: ScanRule | None,
+    foreign: Callable[[Unsupported], object] | None = None,
+) -> Iterator[Judged]:
     """The blocks of some logs of a slice, with their fates, in reading order. Headers only are read, and not kept.
 
     Args:
         logs: all logs of the slice, in reading order: a later log may roll back blocks of an earlier one.
         asked: the names of the logs whose blocks are wanted.
         rule: None if the timeline is not known.
+        foreign: gets the error of each log of another format version; its blocks before that are returned.
 
     Raises:
+        Unsupported: such a log, without ``foreign``.
         Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
@@ -150,9 +157,14 @@ def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRul
     marks = _marks(logs, readers, rule)
     for number, log in enumerate(logs):
         if log.name in asked:
-            for index, block in numbered_blocks(log, readers[log.name]):
-                fate = Fate(VALID) if log.archive and block.block_type != CORRUPT else None
-                yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
+            try:
+                for index, block in numbered_blocks(log, readers[log.name]):
+                    fate = Fate(VALID) if log.archive and block.block_type != CORRUPT else None
+                    yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
+            except Unsupported as error:
+                if foreign is None:
+                    raise
+                foreign(error)
 
 
 _Position = tuple[int, int]

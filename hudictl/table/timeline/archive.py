@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -16,9 +17,12 @@ from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.table import Table
-from hudictl.table.timeline.archive_logs import log_bodies, read_logs
+from hudictl.table.timeline.archive_logs import log_bodies, read_logs, readable_logs
 
 Value = TypeVar("Value")
+
+Ranges = Mapping[str, tuple[str, str]]
+"""The smallest and the largest requested time in each file of the archive."""
 
 _ATTEMPTS = 3
 
@@ -87,7 +91,13 @@ def torn_logs(table: Table) -> Sequence[str]:
 
 
 def archived_in_order(
-    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False, files: Sequence[str] | None = None
+    table: Table,
+    since: str = "",
+    until: str = "~",
+    *,
+    newest_first: bool = False,
+    ranges: Ranges | None = None,
+    damaged: list[Unreadable] | None = None,
 ) -> Iterator[ArchivedInstant]:
     """Archived instants from one requested time to another, both included, sorted by time and action.
 
@@ -95,24 +105,32 @@ def archived_in_order(
     is returned once, in its last state.
 
     Args:
-        files: as from ``archive_files``, where they are known already.
+        ranges: as from ``archive_ranges``, where they are known already.
+        damaged: gets an error for each damaged file, whose instants are left out.
 
     Raises:
         FileNotFoundError: see ``at_one_time``.
-        Unreadable: a damaged file.
+        Unreadable: a damaged file, without ``damaged``.
     """
     if not table.rules.archive_is_lsm:
-        yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
+        try:
+            found: Sequence[ArchivedInstant] = read_logs(table).archived
+        except Unreadable as error:
+            keep_or_raise(error, damaged)
+            found = readable_logs(table)
+        yield from _once((entry for entry in found if since <= entry.time <= until), newest_first)
         return
-    names = archive_files(table) if files is None else files
-    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in names}
+    ranges = archive_ranges(table) if ranges is None else ranges
     wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
     # The first instant to expect from a file: its oldest one, or its newest one with newest_first.
     files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
     edges = [ranges[name][newest_first] for name in files[1:]]
     held: list[ArchivedInstant] = []
     for name, edge in zip_longest(files, edges):
-        held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        try:
+            held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        except Unreadable as error:
+            keep_or_raise(error, damaged)
         waiting = [
             entry for entry in held if edge is not None and (entry.time <= edge if newest_first else entry.time >= edge)
         ]
@@ -120,19 +138,52 @@ def archived_in_order(
         held = waiting
 
 
-def newest_archived(table: Table, files: Sequence[str]) -> str:
-    """A time after which nothing is archived, by the names of the archive's files: "" if nothing is, "~" where names do
-    not tell."""
-    if not table.rules.archive_is_lsm:
-        return "~"
-    return max(((fmt.lsm_range(name) or ("", "~"))[1] for name in files), default="")
+def keep_or_raise(error: Unreadable, damaged: list[Unreadable] | None) -> None:
+    """Adds an error to those that are told behind the last row. Raises it where nobody collects them."""
+    if damaged is None:
+        raise error
+    damaged.append(error)
+
+
+def newest_archived(table: Table, ranges: Ranges) -> str:
+    """A time after which nothing is archived: "" if nothing is, "~" where it is not known without reading it all."""
+    return max((last for _, last in ranges.values()), default="") if table.rules.archive_is_lsm else "~"
+
+
+def names_tell_ranges(table: Table) -> bool:
+    """Whether the names of the archive's files say which times they hold. An upgrade from version 6 names them by the
+    first and the last record of an old log, where cleans may be before older commits; a later merge keeps such ends.
+
+    1.0.2 writes that such a table was of version 8 from the beginning. But no release changes the archive's folder.
+    """
+    initial = table.properties.get("hoodie.table.initial.version", "")
+    folder = table.properties.get("hoodie.archivelog.folder")
+    return initial.isdigit() and int(initial) >= 8 and folder == table.layout.archive.rpartition("/")[2]
+
+
+def archive_ranges(table: Table, files: Sequence[str] | None = None) -> Ranges:
+    """The smallest and the largest requested time in each live file of an archive of layout 2. Where names do not tell
+    them, the end of each file is read.
+
+    Raises FileNotFoundError: see ``at_one_time``.
+    """
+    names = archive_files(table) if files is None else files
+    told = names_tell_ranges(table)
+    return {name: (fmt.lsm_range(name) if told else _ends(table, name)) or ("", "~") for name in names}
+
+
+def _ends(table: Table, name: str) -> tuple[str, str] | None:
+    # Whoever needs the times of a damaged file reads it, and says so.
+    with suppress(Unreadable):
+        return fmt.lsm_ends(_reader(table, name), _size(table, name), name)
+    return None
 
 
 def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
     """The archived files of the instants of one time, as from ``read_bodies``. Raises Unreadable."""
 
     def read() -> list[tuple[ArchivedInstant, Body, Body]]:
-        entries = _read(table, lambda first, last: first <= time <= last)
+        entries = _read(table, [time])
         return list(read_bodies(table, [entry for entry in entries if entry.time == time], plans=True))
 
     return at_one_time(read)
@@ -145,13 +196,10 @@ def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]
         Unreadable: a damaged file.
     """
 
-    def matters(first: str, last: str) -> bool:
-        return any(first <= time <= last for time in times)
-
     def read() -> dict[str, str]:
         return {
             entry.time: entry.completion_time
-            for entry in _read(table, matters)
+            for entry in _read(table, times)
             if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
         }
 
@@ -179,6 +227,7 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
         taken: dict[str, Mapping[str, frozenset[str]]] = {}
         for entry, metadata, plan in read_bodies(table, [entry for entry in cleans if entry.time in late], plans=True):
             what = f"the clean {entry.time} in {entry.file}"
+            fmt.check_written(entry, metadata)
             if metadata and entry.state is State.COMPLETED:
                 taken[entry.time] = clean.decode_metadata(metadata, what).deleted
             elif body := plan or metadata:
@@ -214,16 +263,16 @@ def read_bodies(
         yield from ((of[key], body, plan) for key, body, plan in found)
 
 
-def _read(
-    table: Table, matters: Callable[[str, str], bool] = lambda first, last: True, after: str = ""
-) -> Iterator[ArchivedInstant]:
-    """The archive's instants, from files whose range of requested times matters (log files have no range); of layout 2
+def _read(table: Table, times: Collection[str] | None = None, after: str = "") -> Iterator[ArchivedInstant]:
+    """The archive's instants, from files that may have some requested times (log files have no range); of layout 2
     perhaps without such as were requested and completed up to a time."""
     if not table.rules.archive_is_lsm:
         yield from read_logs(table).archived
         return
-    for name in archive_files(table):
-        if matters(*(fmt.lsm_range(name) or ("", "~"))):
+    files = archive_files(table)
+    ranges = {} if times is None else archive_ranges(table, files)
+    for name in files:
+        if times is None or any(ranges[name][0] <= time <= ranges[name][1] for time in times):
             yield from _decode_lsm(table, name, after)
 
 

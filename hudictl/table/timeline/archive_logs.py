@@ -63,6 +63,11 @@ def read_logs(table: Table) -> Logs:
     return Logs((*whole, *(entry for log in torn.values() for entry in (*log.whole, *log.records))), tuple(torn))
 
 
+def readable_logs(table: Table) -> tuple[ArchivedInstant, ...]:
+    """The instants of the whole logs, whatever the others are. Raises FileNotFoundError: as ``read_logs``."""
+    return _instants({name: _whole(_body(table, name), name) for name in _names(table)})
+
+
 @dataclass(frozen=True, slots=True)
 class MendedLog:
     """A damaged log: why it cannot be read; the ``left`` records that can, and a log of them (none: b""). ``lost`` are

@@ -212,6 +212,19 @@ def test_what_a_damaged_merged_file_has_replaced_comes_back(version: str, manife
     assert not high.exists()
 
 
+@pytest.mark.parametrize("folder", ["history", "archived"])
+def test_a_merged_file_stands_for_one_by_its_name_unless_the_table_was_upgraded(folder: str, tmp_path: Path) -> None:
+    """An upgrade names a file by instants that are not the first and the last in time: it may have had others."""
+    base = support.unpack("v9", "cow_cleaned", tmp_path)
+    _, low = merged(base)
+    properties = base / ".hoodie/hoodie.properties"
+    of_folder = "hoodie.archivelog.folder="
+    put(properties, properties.read_text().replace(f"{of_folder}history", f"{of_folder}{folder}"))
+    put(lsm(base) / low[0], b"")
+    put(lsm(base) / "manifest_5", b"{")
+    assert (plan(base).lost_until == "") is (folder == "history")
+
+
 def archived_anew(base: Path) -> str:
     """The first file of the archive, written by an archiver that died before it took anything from the timeline."""
     import pyarrow

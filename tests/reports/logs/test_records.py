@@ -12,6 +12,7 @@ import pytest
 
 from hudictl.errors import HudictlError, NotFound, Unreadable, Unsupported, UsageError
 from hudictl.render.json import row_line
+from hudictl.reports.logs.blocks import BlockRow, inspect_logs
 from hudictl.reports.logs.merged import merged_rows, slices_of
 from hudictl.reports.logs.records import RecordRow, Wanted, record_rows
 from hudictl.table.logs.paths import find_logs
@@ -143,8 +144,10 @@ def test_a_log_of_another_format_is_named(tmp_path: Path, columns: tuple[str, ..
     log = next(path for path in base.glob(".*.log.*") if path.suffix != ".crc")
     body = log.read_bytes()
     log.write_bytes(body[:14] + (99).to_bytes(4, "big") + body[18:])
-    with pytest.raises(Unsupported, match=rf"{log.name}: byte 0: log format version 99"):
-        shown(base, wanted=Wanted(columns=columns))
+    rows, notes, (error,) = shown(base, wanted=Wanted(columns=columns))
+    assert (rows, isinstance(error, Unsupported)) == ([], True)
+    assert f"{log.name}: byte 0: log format version 99" in error.message
+    assert not any("belong to no block" in note for note in notes)
 
 
 def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
@@ -164,12 +167,18 @@ def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [(), ("id",)])
-def test_a_log_of_another_format_is_refused_by_name(tmp_path: Path, columns: tuple[str, ...]) -> None:
+def test_a_log_of_another_format_hides_no_other_log(tmp_path: Path, columns: tuple[str, ...]) -> None:
     base = support.unpack_logs("v9", "failed", tmp_path)
     log = min(base.glob(".*.log.*[0-9]"))
+    before, _, _ = shown(base, wanted=Wanted(columns=columns))
     log.write_bytes(log.read_bytes()[:17] + b"\2" + log.read_bytes()[18:])
+    rows, _, damaged = shown(base, wanted=Wanted(columns=columns))
+    assert rows == [row for row in before if row.file != log.name] != []
+    assert [f"{log.name}: byte 0: log format version 2" in error.message for error in damaged] == [True]
+    blocks: list[BlockRow] = []
     with pytest.raises(Unsupported, match=f"{log.name}: byte 0: log format version 2"):
-        shown(base, wanted=Wanted(columns=columns))
+        blocks.extend(inspect_logs(find_logs([str(base)])[0], []))
+    assert {row.file for row in blocks} >= {row.file for row in rows}
 
 
 def test_a_base_file_is_in_a_slice_but_no_log(tmp_path: Path) -> None:

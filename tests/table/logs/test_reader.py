@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, NotFound, Unreadable, Unsupported, UsageError
-from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
+from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block, read_blocks
 from hudictl.table.logs.paths import find_logs
 from hudictl.table.logs.reader import LogFile, in_slices, keeping, naming_log
 from hudictl.table.logs.scan import judged_blocks
@@ -50,6 +50,19 @@ def test_a_file(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (log,), _ = find_logs([str(path)])
     assert (log.uri, log.size, log.data and log.data.file_id) == (str(path), path.stat().st_size, "f")
     assert log.read_at(0, 6) == b"#HUDI#"
+
+
+@pytest.mark.parametrize("left", [0, 5, 700])
+def test_a_log_that_becomes_shorter_after_it_was_listed(base: Path, left: int) -> None:
+    """The blocks are not looked for in bytes that are not there any more."""
+    path = base / f"p=1/{name('f')}"
+    path.write_bytes(encode_block(AVRO_DATA, {"INSTANT_TIME": INSTANT}, bytes(2000)))
+    (log,), _ = find_logs([str(path)])
+    os.truncate(path, left)
+    with pytest.raises(Conflict, match="became shorter"):
+        list(read_blocks(log.read_at, log.size))
+    # What is behind the size of the listing is no matter.
+    assert log.read_at(log.size, 9) == b""
 
 
 def test_a_folder_and_patterns(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

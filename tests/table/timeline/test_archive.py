@@ -3,6 +3,7 @@
 import io
 import json
 import random
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,11 +12,20 @@ from pyarrow import parquet
 from hudictl.errors import Unreadable
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
-from hudictl.table.timeline.archive import archived_after, archived_in_order
+from hudictl.table.timeline.archive import (
+    archive_ranges,
+    archived_after,
+    archived_completions,
+    archived_files,
+    archived_in_order,
+    newest_archived,
+)
 from tests import support
 from tests.table.conftest import Real, Small, put
 
 ARCHIVE = ".hoodie/timeline/history"
+UPGRADED = Path(__file__).parent / "upgraded"
+"""Has the file that Hudi 1.2.0 made of the archive of cow_cleaned, in one log, when it upgraded it from version 6."""
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -70,6 +80,37 @@ def test_a_file_is_opened_whatever_its_name_says(small: Small) -> None:
     put(table, f"{ARCHIVE}/10_20_0.parquet", b"damaged")
     with pytest.raises(Unreadable):
         list(archived_after(table, "20"))
+
+
+@pytest.mark.parametrize("initial", ["6", "8"])
+def test_the_name_of_an_upgraded_file_does_not_tell_its_times(small: Small, initial: str) -> None:
+    """The log had commits first and last, and a clean that is newer than them. 1.0.2 sets the initial version to 8."""
+    table = small(9, archivelog_folder="archived", table_initial_version=initial)
+    (file,) = UPGRADED.iterdir()
+    put(table, f"{ARCHIVE}/{file.name}", file.read_bytes())
+    put(table, f"{ARCHIVE}/20261121025340746_20261121025340746_0.parquet", b"damaged")
+    listed = [{"fileName": name} for name in (file.name, "20261121025340746_20261121025340746_0.parquet")]
+    put(table, f"{ARCHIVE}/manifest_1", json.dumps({"files": listed[:1]}).encode())
+    clean, commit = "20261121025340153", "20261121025339290"
+    assert file.name[:35] == f"20261121025331524_{commit}"
+    assert [entry.action for entry in archived_in_order(table, clean, clean)] == ["clean"]
+    assert [entry.action for entry, _, _ in archived_files(table, clean)] == ["clean"]
+    assert archived_files(table, "20261121025340154") == []
+    assert archived_completions(table, [commit]) == {commit: "20261121025340123"}
+    assert archive_ranges(table) == {file.name: ("20261121025331524", clean)}
+    assert newest_archived(table, archive_ranges(table)) == clean
+    put(table, f"{ARCHIVE}/manifest_1", json.dumps({"files": listed}).encode())
+    # A damaged file may have any time.
+    assert newest_archived(table, archive_ranges(table)) == "~"
+    with pytest.raises(Unreadable):
+        archived_files(table, "20261121025340154")
+
+
+def test_a_table_that_was_not_upgraded_is_known_by_names_alone(small: Small) -> None:
+    table = small(9, archivelog_folder="history", table_initial_version="8")
+    put(table, f"{ARCHIVE}/manifest_1", b'{"files": [{"fileName": "10_20_0.parquet"}]}')
+    assert archive_ranges(table) == {"10_20_0.parquet": ("10", "20")}
+    assert archived_files(table, "21") == []
 
 
 def test_a_file_of_the_manifest_that_is_gone(small: Small) -> None:
