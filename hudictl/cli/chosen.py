@@ -122,7 +122,8 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
             # The check does not read what is archived.
-            hint=f"the rows say what they are{'' if in_archive else '; `hudictl check` shows whether the table is damaged'}",
+            hint="the rows say what they are"
+            + ("" if in_archive else "; `hudictl check` shows whether the table is damaged"),
         )
 
 
