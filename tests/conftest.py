@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
     from tests.s3 import S3
 
-INTEROP = Path(__file__).parent / "interop"
 # Where all tests of a mark are, of those that are run by themselves.
-ROOMS = {"hudi": INTEROP, "crash": Path(__file__).parent / "crash"}
+ROOMS = {"hudi": Path(__file__).parent / "interop", "crash": Path(__file__).parent / "crash"}
+# Folders in which all tests have a mark: who leaves it out need not import them.
+MARKED = {**ROOMS, **{mark: Path(__file__).parent / mark for mark in ("cluster", "datacentre", "hdfs", "stores")}}
+# Of a test's cases in the short form, so many are unit tests; the others are slow ones.
+UNIT_CASES = 3
 
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
 os.environ["TZ"] = "UTC"
@@ -55,9 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Who leaves the real Hudi out need not import its tests, a quarter of all; who wants one room, no other."""
+    """Who leaves a mark out need not import its tests, a third of all; who wants one room, no other."""
     wanted = config.option.markexpr
-    if collection_path == INTEROP and "not hudi" in wanted:
+    if any(collection_path == room and f"not {mark}" in wanted for mark, room in MARKED.items()):
         return True
     room = None if " or " in wanted else ROOMS.get(wanted.partition(" ")[0])
     inside = room is None or room in (collection_path, *collection_path.parents) or collection_path in room.parents
@@ -85,8 +88,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.full)
     for name, cases in [] if config.option.products else products.items():
         each = any(f"/{module}.py" in name for module in _EACH_VERSION) or "tests/crash/" in name
-        for item in set(cases) - set(covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)):
+        chosen = covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)
+        for item in set(cases) - set(chosen):
             item.add_marker(pytest.mark.full)
+        for item in chosen[UNIT_CASES:] if not any(f"tests/{mark.name}" in name for mark in ROOMS.values()) else []:
+            item.add_marker(pytest.mark.slow)
     # A case that is renamed would leave the short form, and nobody would see it. Who asks for single tests has not all.
     for item in items:
         lost = missing.get(item.nodeid.partition("[")[0])

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.conftest import ROOMS, covering
+from tests.conftest import MARKED, ROOMS, covering
 from tests.support import VERSIONS
 
 
@@ -16,6 +16,13 @@ def test_what_is_collected_alone_is_all_in_its_room() -> None:
         found = [path for path, text in files.items() if re.search(rf"mark\.{mark}\b", text)]
         assert found
         assert [path for path in found if room not in path.parents] == []
+
+
+def test_what_is_not_collected_has_the_mark() -> None:
+    for mark, room in MARKED.items():
+        marks = re.compile(rf"mark\.{mark}\b")
+        whole = marks.search((room / "conftest.py").read_text()) if (room / "conftest.py").exists() else None
+        assert [path for path in room.rglob("test_*.py") if not whole and not marks.search(path.read_text())] == []
 
 
 def cases(**parameters: list[Any]) -> list[Any]:

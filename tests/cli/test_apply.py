@@ -79,6 +79,7 @@ def test_the_plan_is_shown_and_nobody_is_asked(unpack: Unpack, tell: Tell) -> No
     assert "restored to" in said.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "options"),
     [

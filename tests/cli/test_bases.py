@@ -55,6 +55,7 @@ def test_a_restore(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     assert sound(tell, copy)
 
 
+@pytest.mark.slow
 @SHORT
 @EVERY
 def test_rollbacks_and_a_failed_write(unpack: Unpack, tell: Tell, version: str, name: str) -> None:

@@ -69,6 +69,7 @@ def completed(copy: Copy | None, *words: str, **environment: str) -> list[str]:
     return [value for kind, _, value in found if kind == "plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_what_fits_the_command(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
@@ -87,6 +88,7 @@ def test_what_fits_the_command(unpack: Unpack) -> None:
     assert completed(copy, "hudictl", "savepoint", "prune", "--tag", "n") == ["nightly"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_instants_that_have_what_is_deleted(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
@@ -100,6 +102,7 @@ def test_instants_that_have_what_is_deleted(unpack: Unpack) -> None:
     assert completed(copy, "hudictl", "history", "show", "") == ["20261121040000000"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_partitions_by_level(unpack: Unpack, tmp_path: Path) -> None:
     """Nothing outside the table, and nothing of its own folder."""
@@ -117,6 +120,7 @@ def test_partitions_by_level(unpack: Unpack, tmp_path: Path) -> None:
     assert below("../") == below("/") == below("nowhere/") == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_without_a_table_nothing_is_said(tmp_path: Path) -> None:
     assert answered(None, "hudictl", "restore", "2026") == []
@@ -133,6 +137,7 @@ def test_names_that_a_shell_would_run_are_not_completed(unpack: Unpack) -> None:
     assert [name for name in found if "part" not in name] == ["dt=2026-11-21", "gr\xf6\xdfe"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_profiles_beside_folders(profiles: Path) -> None:
     """A profile's name that a shell would run is an error in its file; its table stands beside it, as one line."""

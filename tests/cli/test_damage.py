@@ -129,6 +129,7 @@ def test_a_damaged_compaction_plan(unpack: Unpack, tell: Tell, version: str, dam
     refuses(tell, copy, 14, named, "restore", target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [*DAMAGE, empty])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_damaged_savepoint(unpack: Unpack, tell: Tell, version: str, damage: Damage) -> None:
@@ -144,6 +145,7 @@ def test_a_damaged_savepoint(unpack: Unpack, tell: Tell, version: str, damage: D
     assert "nothing that can be read" in tell("savepoint", "delete", named[:17], "-t", copy.path, "--yes").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_damaged_clean(unpack: Unpack, tell: Tell, version: str, damage: Damage) -> None:

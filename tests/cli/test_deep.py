@@ -56,6 +56,7 @@ def test_honest_savepoints(unpack: Unpack, tell: Tell, version: str, name: str) 
     assert "--deep reads them" in verified(tell, copy, target)[1]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["mor_part", "mor_parquet_logs", "cow_cdc", "mor_flat_nomdt"])
 def test_honest_commits(unpack: Unpack, tell: Tell, version: str, name: str) -> None:

@@ -180,6 +180,7 @@ def test_java_that_is_missing_matters_to_spark_alone(tell: Tell, monkeypatch: py
     assert outcomes(tell("doctor", "-o", "json", *LOCAL))["java"][0] == "ok"
 
 
+@pytest.mark.slow
 def test_a_table_on_s3_leaves_no_object(s3: S3, tell: Tell, tmp_path: Path) -> None:
     uri = s3.upload(support.unpack("v9", "cow_savepoints", tmp_path), "doctor")
     before = s3.names("doctor")

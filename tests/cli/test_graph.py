@@ -46,6 +46,7 @@ def test_what_does_not_go_with_bars_is_refused(unpack: Unpack, tell: Tell, optio
     assert "--graph goes with --output text" in said.err
 
 
+@pytest.mark.slow
 def test_an_output_without_blocks_gets_ascii(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_restore_interrupted")
     command = [sys.executable, "-m", "hudictl", "timeline", "show", "--graph", "-t", str(copy.path)]

@@ -18,6 +18,7 @@ def lake(tmp_path: Path) -> tuple[Lake, str]:
     return made, make(made, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_lake_with_a_history_is_sound(lake: tuple[Lake, str], tell: Tell) -> None:
     made, base = lake
     checked = tell("check", "-t", base, *LOCAL)

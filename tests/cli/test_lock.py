@@ -47,6 +47,7 @@ def commands(copy: Copy) -> list[tuple[str, ...]]:
 # Showing
 
 
+@pytest.mark.slow
 def test_an_item_of_dynamodb(unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who holds it, and how it expires; the region is that of the writers' environment."""
     for name, value in (CREDENTIALS | {"AWS_REGION": "eu-west-1"}).items():
@@ -66,6 +67,7 @@ def test_an_item_of_dynamodb(unpack: Unpack, tell: Tell, s3: S3, monkeypatch: py
     assert tell("lock", "show", "-t", copy.path, "-o", "json", *said).json["result"]["locks"] == []
 
 
+@pytest.mark.slow
 def test_a_change_waits_for_the_item_and_leaves_none(
     unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_lock_file_outside_the_table(unpack: Unpack, tell: Tell, tmp_path: Pat
     assert (file["path"], file["content"]) == (f"{tmp_path}/locks/lock", "theirs")
 
 
+@pytest.mark.slow
 def test_other_providers_are_shown(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     shown = tell("lock", "show", "-t", copy.path, *NODE).out

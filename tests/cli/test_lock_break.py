@@ -155,6 +155,7 @@ def test_a_lock_that_was_taken_meanwhile_is_not_broken(unpack: Unpack) -> None:
     assert not (copy.meta / ".hudictl/operations").exists()
 
 
+@pytest.mark.slow
 def test_an_item_is_broken_after_it_was_watched(
     unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,7 @@ def test_damage_is_a_row(unpack: Unpack, tell: Tell) -> None:
     assert "not counting 1 block" in tell("log", "inspect", empty).out
 
 
+@pytest.mark.slow
 def test_whatever_bytes_a_log_has(unpack: Unpack, tell: Tell) -> None:
     """Cut, or with a bit turned over: exit 0, every byte in a row or behind the last one, no earlier block lost."""
     copy = unpack("v6", "mor_part")
@@ -213,6 +214,7 @@ def test_a_stream_comes_as_it_is_read(unpack: Unpack, tell: Tell, monkeypatch: p
     assert events.count("row") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone(unpack: Unpack) -> None:
     """`| head -1` is no error."""
     copy = unpack("v9", "mor_part")
@@ -279,6 +281,7 @@ def test_slices_of_other_tables(unpack: Unpack, tell: Tell, version: str) -> Non
     assert "A compaction started now would read 3 slices, " in out
 
 
+@pytest.mark.slow
 def test_on_an_object_store(s3: S3, unpack: Unpack, tell: Tell) -> None:
     """The same rows, by path and by partition, and the same slices."""
     copy = unpack("v9", "mor_failed_lazy")

@@ -240,6 +240,7 @@ def test_the_rest_of_a_drop_that_died(unpack: Unpack, tell: Tell, monkeypatch: p
     assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").out.endswith("nothing to do\n")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_indexes_that_agree(indexed: Unpack, tell: Tell, version: str) -> None:
     copy = indexed(version, "cow")
@@ -251,6 +252,7 @@ def test_indexes_that_agree(indexed: Unpack, tell: Tell, version: str) -> None:
     assert found["rows"] == []
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_indexes_that_differ(indexed: Unpack, tell: Tell, version: str) -> None:
     copy = indexed(version, "cow")

@@ -306,6 +306,7 @@ def test_paths_of_logs_use_the_options_of_a_profile(
     assert tell("log", "inspect", "--partition", "part-0", "-t", "trips").code == 0
 
 
+@pytest.mark.slow
 def test_completion_knows_profiles_and_their_tables(write: Write, copy: Copy) -> None:
     write(profile(copy) + "[profiles.others]")
 
@@ -454,6 +455,7 @@ def test_settings_of_spark_by_reference_are_kept_out_of_the_jvms_command_line(
     assert opened[-1]["hidden"] == frozenset()
 
 
+@pytest.mark.slow
 def test_no_file_is_read_and_no_toml_imported_for_a_path(write: Write, copy: Copy) -> None:
     write("not TOML")
     program = (

@@ -22,6 +22,7 @@ def resume(tell: Tell, copy: Copy, *more: str) -> Said:
     return tell("resume", "-t", copy.path, "--engine", "local", *more)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
 @pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])

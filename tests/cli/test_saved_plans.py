@@ -55,6 +55,7 @@ def test_14_no_plan(unpack: Unpack, tell: Tell, body: bytes) -> None:
     assert len(line) < 1000
 
 
+@pytest.mark.slow
 def test_14_what_other_commands_print(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     for command in (("table", "show"), ("timeline", "show"), ("savepoint", "list"), ("history",)):

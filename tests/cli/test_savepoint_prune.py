@@ -291,6 +291,7 @@ def cron(copy: Copy, line: str = LINE) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", line], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_one_line_makes_prunes_and_says_which_of_both_failed(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, second, third = save_all(copy, "nightly", "nightly", "nightly")

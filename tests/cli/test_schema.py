@@ -23,6 +23,7 @@ from tests.ops.clean_up.service_support import indexing
 FILES = sorted((Path(__file__).parents[2] / "docs" / "schemas").glob("*.json"))
 
 
+@pytest.mark.slow
 def test_it_prints_the_files_of_the_docs(tell: Tell) -> None:
     for command in (*(row.command for row in schema_rows()), "error"):
         said = tell("schema", *command.split())
@@ -116,6 +117,7 @@ RARE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name", "prepare", "line"), RARE)
 def test_what_no_other_test_prints(
     tell: Tell, unpack: Unpack, version: str, name: str, prepare: Callable[[Copy], None] | None, line: str

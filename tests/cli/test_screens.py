@@ -191,6 +191,7 @@ def sections(name: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_screens_are_as_they_were(name: str, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = prepared(name, lake)
@@ -212,6 +213,7 @@ def test_screens_are_as_they_were(name: str, lake: Path, monkeypatch: pytest.Mon
     assert found == sections(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "width", "color"), [("timeline-show", 60, False), ("file-slices", 200, False), ("check", IN_COLOR, True)]
 )

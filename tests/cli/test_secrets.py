@@ -77,6 +77,7 @@ def test_uris_in_errors_lose_their_secrets(
     assert HUSH not in kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", [f"s3://ann:{HUSH}/x@bucket/t", f"https://ann:{HUSH}@h/t", f"hdfs://ann:{HUSH}@h/t"])
 def test_a_password_in_the_uri_of_a_table_is_refused(tell: Tell, uri: str) -> None:
     """Records in the table have its URI, also those of Hudi."""

@@ -229,6 +229,7 @@ def test_a_wide_table_is_not_cut_where_nobody_looks(
     assert uri in tell("table", "show", "-t", copy.path).out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [("--no-color",), ("env",), ()])
 def test_colours_only_on_a_terminal_that_wants_them(unpack: Unpack, tell: Tell, plain: tuple[str, ...]) -> None:
     copy = unpack("v9", "cow_flat_nomdt")
@@ -241,6 +242,7 @@ def test_colours_only_on_a_terminal_that_wants_them(unpack: Unpack, tell: Tell, 
     assert (b"\x1b[1m" in seen) == (plain == ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("-o", "json")])
 @pytest.mark.parametrize("command", [("timeline", "show"), ("table", "show")])
 def test_a_reader_that_has_seen_enough_is_no_failure(
@@ -312,6 +314,7 @@ def test_ctrl_c_while_a_class_is_being_made_is_one(unpack: Unpack, tell: Tell, m
     assert (said.code, said.line.startswith("hudictl: interrupted")) == (130, True)
 
 
+@pytest.mark.slow
 def test_reading_starts_neither_spark_nor_arrow(unpack: Unpack) -> None:
     """A timeline is shown while Spark would still be starting."""
     copy = unpack("v9", "cow_part")

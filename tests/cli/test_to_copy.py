@@ -95,6 +95,7 @@ def test_what_the_command_line_gives_is_named(tell: Tell, unpack: Unpack, tmp_pa
     assert way["command"].endswith(" --master='local[1]' --conf=spark.executor.cores=2 --shared-filesystem")
 
 
+@pytest.mark.slow
 def test_what_still_holds_without_being_named_is_not(
     tell: Tell, unpack: Unpack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +187,7 @@ def lines_of(copy: Copy) -> list[tuple[str, ...]]:
     return [*looked, *((*words, "--plan") for words in [*(one.words for one in changes(copy)), *more[1:]]), more[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", [(), ("-o", "json")], ids=["text", "json"])
 def test_what_a_table_says_never_becomes_a_command(unpack: Unpack, tell: Tell, output: tuple[str, ...]) -> None:
     copy = unpack("v6", "mor_failed_lazy")

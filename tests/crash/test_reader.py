@@ -14,6 +14,8 @@ from tests import support
 from tests.crash import reader
 from tests.crash.reader_logs import MAGIC, Block, Record, Scan, merged
 
+pytestmark = pytest.mark.crash
+
 TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 MOR_V6 = [("v6", name) for name in ("mor_part", "mor_flat_nomdt", "mor_pending_compaction", "mor_parquet_logs")]
 

@@ -77,6 +77,7 @@ def wait_for(what: object) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_one_process(engine: LocalEngine) -> None:
     for own, where in ((LocalEngine(), {True}), (engine, {True, False})):
         results = own.over("sum", [own.gather("list", pairs, KEYS)], total)
@@ -101,18 +102,21 @@ def test_where_no_process_can_start_this_one_works(engine: LocalEngine, monkeypa
     assert list(engine.processes.each(str.upper, KEYS[:3])) == [key.upper() for key in KEYS[:3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [dies, imports, odd_there, lambda key: key])
 def test_what_no_process_can_do_this_one_does(engine: LocalEngine, function: object) -> None:
     assert engine.processes is not None
     assert list(engine.processes.each(function, KEYS[:5])) == KEYS[:5]  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_one_that_died_gets_no_other_task(engine: LocalEngine) -> None:
     assert engine.processes is not None
     list(engine.processes.each(dies, KEYS[:5]))
     assert engine.processes.idle.empty()
 
 
+@pytest.mark.slow
 def test_one_that_dies_without_a_task(engine: LocalEngine) -> None:
     assert engine.processes is not None
     pids = {*engine.processes.each(_pid, KEYS)}
@@ -134,6 +138,7 @@ def missing(key: str, found: Sequence[Sequence[int]]) -> None:
     raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_they_end_with_their_parent(tmp_path: Path, sign: signal.Signals) -> None:
     """Who interrupts it does not wait for their work."""
@@ -156,6 +161,7 @@ def test_they_end_with_their_parent(tmp_path: Path, sign: signal.Signals) -> Non
     assert not alive(pid)
 
 
+@pytest.mark.slow
 def test_none_is_left(engine: LocalEngine) -> None:
     assert engine.processes is not None
     assert OWN not in {*engine.processes.each(_pid, KEYS)}

@@ -42,6 +42,7 @@ def test_no_items_start_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(each(refuse_seven, [])) == []
 
 
+@pytest.mark.slow
 def test_a_slow_item_lets_others_pass_it_and_keeps_their_answers_in_order() -> None:
     released = threading.Event()
 

@@ -109,6 +109,7 @@ def test_a_damaged_archive_log_is_unreadable() -> None:
             list(fmt.decode_log(bytes(damaged), name))
 
 
+@pytest.mark.slow
 def test_flipped_bits_in_an_archive_log() -> None:
     """A value or Unreadable, for damage in headers, schemas and records."""
     body = archive("v6")[".commits_.archive.3_1-0-1"][:15488]
@@ -218,6 +219,7 @@ def test_real_bodies_of_the_lsm_archive(version: str) -> None:
             assert decode(row["metadata"], name) is not None
 
 
+@pytest.mark.slow
 def test_of_a_large_archive_only_the_columns_are_read_that_matter() -> None:
     count, read = 500, 0
     texts = [f"{number:017d}" for number in range(count)]
@@ -375,6 +377,7 @@ def some_times(draw: st.DrawFn, known: list[ArchivedInstant]) -> set[str]:
     return set(draw(st.lists(st.sampled_from([*(entry.time for entry in known), "20000101000000000"]))))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_a_log_without_some_writes_has_all_else_as_it_was(data: st.DataObject) -> None:
@@ -411,6 +414,7 @@ def test_a_torn_log_without_some_writes() -> None:
     assert [(entry.time, entry.state) for entry in left] == [(entry.time, entry.state) for entry in kept] != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v8", "v9"])
 @settings(max_examples=40)
 @given(st.data())

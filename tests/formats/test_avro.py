@@ -55,6 +55,7 @@ def test_cut_in_the_last_marker(missing: int) -> None:
         rollback.decode_plan(sample("rollback plan")[:-missing], "the file")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RECORDS)
 def test_a_flipped_bit(kind: str) -> None:
     """Whatever the bytes, the answer is a value or Unreadable."""
@@ -203,6 +204,7 @@ def test_a_file_that_would_cost_more_than_its_bytes_is_damaged(body: bytes, reas
         commit_metadata.decode(body, "the file")
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), st.lists(st.text(), max_size=5), max_size=20), st.text(), st.integers(0, 1 << 60))
 def test_no_limit_refuses_what_hudictl_or_hudi_writes(files: dict[str, list[str]], name: str, at_ms: int) -> None:
     partitions = {path: {"partitionPath": path, "savepointDataFile": names} for path, names in files.items()}

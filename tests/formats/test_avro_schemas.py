@@ -74,6 +74,7 @@ def doubled(levels: int, *innermost: Any) -> str:
     return json.dumps(inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [

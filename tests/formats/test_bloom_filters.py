@@ -30,6 +30,7 @@ def one(tmp_path: Path) -> tuple[dict[str, str], set[str]]:
     return footer(min(base.glob("part-0/*.parquet")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_savepoints", "cow_cluster", "mor_flat_nomdt"])
 def test_of_hudi(tmp_path: Path, version: str, name: str) -> None:

@@ -129,6 +129,7 @@ LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), s
 TREES = st.recursive(LEAVES, lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=20)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), TREES), st.booleans())
 def test_json_reads_as_pythons_own_decoder_reads_it(fields: dict[str, object], escaped: bool) -> None:
     """Also what is none by the standard, as Hudi's reader takes it: NaN."""

@@ -29,6 +29,7 @@ TOKENS = st.from_regex(r"\A[0-9]{1,4}-[0-9]{1,4}-[0-9]{1,4}\Z")
 DIGITS = st.from_regex(r"\A[0-9]{14,17}\Z")
 
 
+@pytest.mark.slow
 @given(IDS, DIGITS, st.integers(1, 10**6), TOKENS, st.booleans())
 def test_log_name_round_trip(file_id: str, instant: str, version: int, token: str, cdc: bool) -> None:
     """The name that is written comes apart into what it was made of; a change log is marked."""
@@ -36,6 +37,7 @@ def test_log_name_round_trip(file_id: str, instant: str, version: int, token: st
     assert parse_data_file(name) == DataFile(name, file_id, instant, version, token, cdc)
 
 
+@pytest.mark.slow
 @given(IDS, TOKENS, DIGITS, st.sampled_from([".parquet", ".orc", ".hfile", ".lance"]))
 def test_base_name_round_trip(file_id: str, token: str, instant: str, extension: str) -> None:
     name = f"{file_id}_{token}_{instant}{extension}"
@@ -44,6 +46,7 @@ def test_base_name_round_trip(file_id: str, token: str, instant: str, extension:
     assert parsed.is_base
 
 
+@pytest.mark.slow
 @given(IDS, TOKENS, DIGITS, st.sampled_from(["Lance", "lanc", "lancex", "avro", "", "parquet.lance.crc"]))
 def test_other_extensions_are_no_base_files(file_id: str, token: str, instant: str, extension: str) -> None:
     name = f"{file_id}_{token}_{instant}.{extension}"
@@ -132,6 +135,7 @@ LOGS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(LOGS, max_size=6), TOKENS, st.booleans())
 def test_the_next_log_is_read_after_all_others_of_its_kind(names: list[str], token: str, cdc: bool) -> None:
     """Whatever write tokens they have; the first one has version 1, and other files do not count."""

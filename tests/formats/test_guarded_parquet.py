@@ -39,6 +39,7 @@ def of_one_long_body() -> bytes:
     return written(random_times(1000), one_body(bytes(MEBIBYTE), 1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "reason"),
     [

@@ -44,6 +44,7 @@ def real_hfiles() -> Iterator[tuple[str, bytes, str | None]]:
                 yield label, content, block.header["SCHEMA"]
 
 
+@pytest.mark.slow
 def test_every_hfile_of_the_real_tables() -> None:
     """Each value is one whole record of the schema, its key blank; the trailer's count is right."""
     schemas = {}
@@ -78,6 +79,7 @@ def test_a_real_hfile_written_again_says_the_same() -> None:
         assert file_info(reader(again), len(again)) == info
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from(CODECS), st.integers(1, 2000), st.integers(1, 400))
 def test_round_trip(rows: Entries, codec: str, block_bytes: int, index_bytes: int) -> None:
     """Whatever the borders of blocks and index: all entries, and each by its key."""
@@ -210,6 +212,7 @@ def test_crc32c() -> None:
         entries(bytes(body).replace(b"value", b"valuf"))
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_the_files_of_each_release() -> None:
     """Checksums of type CRC-32C (HBase's) and none at all (Hudi 1.2.0's)."""
     for version in ("v6", "v9"):
@@ -221,6 +224,7 @@ def test_a_flipped_bit_in_the_files_of_each_release() -> None:
             assert outcome(bytes(damaged)) in (None, expected), position
 
 
+@pytest.mark.slow
 @given(ROWS, st.data())
 def test_other_bytes_anywhere(rows: Entries, data: st.DataObject) -> None:
     body = encode_hfile(rows, compression=data.draw(st.sampled_from(CODECS)))

@@ -25,6 +25,7 @@ REAL_STATES = [
 ]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(REAL_STATES), st.sampled_from([0, 1, 2]), TIMES, TIMES)
 def test_a_written_name_parses_back(what: tuple[str, State], layout: int, time: str, completion: str) -> None:
     """parse(format(x)) == x for every action and state that the layout knows."""

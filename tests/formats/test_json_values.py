@@ -46,6 +46,7 @@ def test_no_json(library: str, text: str | bytes) -> None:
 JSON = st.recursive(st.none() | st.integers(-(2**63), 2**63 - 1) | st.text(), lambda below: st.lists(below, max_size=3))
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_what_is_not_deep_is_read(value: Any) -> None:
 

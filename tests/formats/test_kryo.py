@@ -150,6 +150,7 @@ def test_a_length_that_the_payload_does_not_have_is_damage() -> None:
             decode_deletes(payload, 2)
 
 
+@pytest.mark.slow
 def test_every_cut_is_damage_and_no_flipped_bit_does_more() -> None:
     """A cut is told; a flipped bit gives another key or value, or an error that hudictl raises on purpose."""
     for _, _, content, _ in real("mixed", "utf8", "local date", "int"):

@@ -68,6 +68,7 @@ def test_rollback_block_is_hudis_byte_for_byte() -> None:
     assert (block.instant, block.rollback_target, block.end) == ("20250126040936578", TARGET, 105)
 
 
+@pytest.mark.slow
 @given(BLOCKS)
 def test_round_trip(parts: list[tuple[str, dict[str, str], bytes]]) -> None:
     """What is written is read back, and an independent decoder agrees."""
@@ -172,6 +173,7 @@ def test_a_flipped_bit_anywhere(bit: int) -> None:
         assert_in_order(found, len(body))
 
 
+@pytest.mark.slow
 def test_damage_in_a_real_archive_log() -> None:
     """The same with six real blocks of 15 kB, the largest headers there are: bits flipped all over, and cuts."""
     found = real_files.files("v6", "cow_cleaned")
@@ -190,6 +192,7 @@ def test_damage_in_a_real_archive_log() -> None:
         assert [signature(block) for block in blocks_of(body[:position])][:kept] == whole[:kept]
 
 
+@pytest.mark.slow
 @given(BLOCKS, st.binary(max_size=40), st.data())
 def test_garbage_between_blocks(
     parts: list[tuple[str, dict[str, str], bytes]], garbage: bytes, data: st.DataObject
@@ -441,6 +444,7 @@ def test_a_file_of_more_than_two_gibibytes() -> None:
     assert next(read_blocks_reverse(file.read_at, file.size)).end == file.size
 
 
+@pytest.mark.slow
 def test_small_blocks_share_requests() -> None:
     file = Sparse(10_000, 100, 100)
     assert len(list(read_blocks(file.read_at, file.size))) == 10_000
@@ -448,6 +452,7 @@ def test_small_blocks_share_requests() -> None:
     assert file.bytes < 1.1 * file.size
 
 
+@pytest.mark.slow
 def test_many_magics_in_a_damaged_file_cost_a_small_read_each() -> None:
     """Each is looked at, as Hudi does; none has the whole rest of the file read again."""
     body = (fmt.MAGIC + struct.pack(">q", 50)) * 20_000

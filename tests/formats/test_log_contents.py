@@ -87,6 +87,7 @@ def rows_of(block: Block, body: bytes, *, raw: bool = False) -> list[dict[str, A
     return list(log_contents.read_records(block, reader(body), raw=raw))
 
 
+@pytest.mark.slow
 def test_every_real_block_decodes_to_the_number_of_records_that_it_says() -> None:
     """And Avro, CDC and delete contents are encoded to the same bytes again."""
     seen: Counter[str] = Counter()
@@ -127,6 +128,7 @@ def test_a_real_hfile_block_is_encoded_with_the_same_content() -> None:
                 assert all(row["key"] for row in rows)
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_avro_rows_round_trip(rows: list[dict[str, Any]]) -> None:
     block, body = one_block(fmt.AVRO_DATA, log_contents.encode_avro(rows, SCHEMA))
@@ -158,6 +160,7 @@ def test_a_date_that_python_cannot_hold_is_shown_as_on_disk() -> None:
     assert second["day"] == date(1970, 1, 2)
 
 
+@pytest.mark.slow
 @given(DELETES)
 def test_deletes_round_trip(records: list[DeleteRecord]) -> None:
     assert decode_delete_list(encode_delete_list(records)) == records
@@ -285,6 +288,7 @@ def test_an_unknown_version_of_a_delete_block_is_refused_by_name(version: int) -
         log_contents.read_deletes(block, reader(body))
 
 
+@pytest.mark.slow
 def test_every_cut_and_every_flipped_bit_of_a_content_ends_in_records_or_a_named_error() -> None:
     """No other exception: Avro, delete, Parquet and HFile."""
     hfile_schema = json.dumps({"type": "record", "name": "K", "fields": [{"name": "key", "type": "string"}]})

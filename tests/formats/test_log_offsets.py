@@ -10,6 +10,7 @@ from hudictl.formats.log_blocks import read_blocks
 from tests.formats.log_blocks_support import blocks_of, reader, several
 
 
+@pytest.mark.slow
 def test_offsets_are_those_of_the_blocks() -> None:
     """Also of damaged files: cut, or with a bit flipped, at every byte; and both refuse the same ones."""
     body, _ = several()

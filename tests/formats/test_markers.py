@@ -17,6 +17,7 @@ def line(marker: Marker) -> str:
     return f"{marker.path}.marker.{marker.kind}"
 
 
+@pytest.mark.slow
 @given(marker=markers)
 def test_round_trip(marker: Marker) -> None:
     """Partition and name come apart at the last slash, whatever they contain."""
@@ -30,6 +31,7 @@ def test_no_markers(text: str) -> None:
     assert parse_marker(text) is None
 
 
+@pytest.mark.slow
 @given(begun=st.lists(markers))
 def test_a_whole_file_of_the_server(begun: list[Marker]) -> None:
     """Every line in order, and no doubt."""
@@ -41,6 +43,7 @@ def test_a_whole_file_of_the_server(begun: list[Marker]) -> None:
     assert bool(said) is bool(doubt)
 
 
+@pytest.mark.slow
 @given(begun=st.lists(markers, min_size=1), data=st.data())
 def test_a_cut_is_always_told_and_makes_up_no_file(begun: list[Marker], data: st.DataObject) -> None:
     """Every marker that is found in what a crash left is one of the writer's. A cut between two lines shows nothing."""

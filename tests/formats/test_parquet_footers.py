@@ -36,21 +36,25 @@ def expected(values: Sequence[Any]) -> Statistics:
     return Statistics(min(known, default=None), max(known, default=None), len(values) - len(known), len(values))
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))
 def test_numbers(values: list[int | None]) -> None:
     assert written(values, pyarrow.int64()) == expected(values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.text(st.characters(max_codepoint=0xD7FF), max_size=9), min_size=1, max_size=12))
 def test_text(values: list[str | None]) -> None:
     assert written(values, pyarrow.string()) == expected(values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.decimals("-99999", "99999", places=3), min_size=1, max_size=12))
 def test_decimals(values: list[Decimal | None]) -> None:
     assert written(values, pyarrow.decimal128(12, 3)) == expected(values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.dates(), min_size=1, max_size=12))
 def test_dates_are_days(values: list[date | None]) -> None:
     days = [None if value is None else (value - EPOCH).days for value in values]
@@ -90,6 +94,7 @@ def read_each_damaged_one() -> None:
     assert refused > length // 2
 
 
+@pytest.mark.slow
 def test_a_damaged_footer_does_not_end_the_process() -> None:
     """pyarrow's objects for columns do, where levels, types or bounds do not fit."""
     process = multiprocessing.get_context("spawn").Process(target=read_each_damaged_one)

@@ -30,6 +30,7 @@ def test_real_files() -> None:
         assert [line[:1] for line in written.splitlines()] == [line[:1] for line in body.splitlines()]
 
 
+@pytest.mark.slow
 @given(PATHS, st.from_regex(r"[0-9]{14,17}", fullmatch=True))
 def test_what_is_written_is_sound(folders: list[str], commit: str) -> None:
     assert problem("/".join(folders), encode("/".join(folders), commit, NOW)) == ""

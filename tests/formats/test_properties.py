@@ -67,6 +67,7 @@ def test_malformed_unicode_escape_is_an_error(line: str) -> None:
         properties.decode(line.encode())
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXT | AWKWARD, TEXT | AWKWARD, max_size=6))
 @example({"": ""})
 @example({" a": " b ", "#": "#", "!": "!", "\\": "\\"})
@@ -168,6 +169,7 @@ def java_load(java: Any) -> Callable[[bytes], dict[str, str]]:
     return load
 
 
+@pytest.mark.slow
 def test_java_reads_what_is_written(java_load: Callable[[bytes], dict[str, str]]) -> None:
     """java.util.Properties gets back every text."""
 
@@ -179,6 +181,7 @@ def test_java_reads_what_is_written(java_load: Callable[[bytes], dict[str, str]]
     judge()
 
 
+@pytest.mark.slow
 def test_any_file_reads_as_in_java(java_load: Callable[[bytes], dict[str, str]]) -> None:
     """Files of an editor's making: continuations, comments and separators in any order."""
     pieces = st.sampled_from(

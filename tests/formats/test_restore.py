@@ -38,6 +38,7 @@ def test_there_is_a_real_plan_of_each_version() -> None:
     assert [label[:2] for label, _ in REAL] == ["v6", "v8", "v9"]
 
 
+@pytest.mark.slow
 @given(st.builds(StoredRestorePlan, st.lists(INFOS, max_size=5).map(tuple), st.none() | TEXT))
 def test_plan_round_trip(plan: StoredRestorePlan) -> None:
     assert restore.decode_plan(restore.encode_plan(plan), "it") == plan
@@ -50,6 +51,7 @@ def test_a_plan_of_version_1_has_no_target() -> None:
     assert restore.decode_plan(body, "it") == StoredRestorePlan((InstantInfo("1", "commit"),), None)
 
 
+@pytest.mark.slow
 @given(TEXT, st.integers(0, 2**63 - 1), st.lists(METADATA, max_size=4, unique_by=lambda entry: entry.target.time))
 def test_metadata_is_what_a_reader_expects(start: str, duration: int, rollbacks: list[RollbackMetadata]) -> None:
     """One rollback's result for each instant, in the order of the work."""

@@ -65,6 +65,7 @@ def test_real_plans_hold_both_kinds_of_request() -> None:
     assert not any(logs for version, _, logs in kinds if version != "v6")
 
 
+@pytest.mark.slow
 @given(PLANS)
 def test_plan_round_trip(plan: StoredRollbackPlan) -> None:
     assert rollback.decode_plan(rollback.encode_plan(plan), "it") == plan
@@ -86,6 +87,7 @@ def test_a_plan_whose_target_is_no_instant_time(target: str) -> None:
         rollback.decode_plan(rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, "commit"), ())), "it")
 
 
+@pytest.mark.slow
 @given(METADATA)
 def test_metadata_is_what_a_reader_expects(metadata: RollbackMetadata) -> None:
     """Counted and named as Hudi does it: the target twice, the deleted files' number, no failures."""
@@ -115,6 +117,7 @@ def test_metadata_schema_is_hudis() -> None:
     assert fastavro.parse_schema(expected)
 
 
+@pytest.mark.slow
 @given(METADATA)
 def test_metadata_round_trip(metadata: RollbackMetadata) -> None:
     """The completed rollback's own file, whose name says of which schema it is."""

@@ -36,6 +36,7 @@ def test_real_files(body: bytes) -> None:
     assert generic.schema(written) == generic.schema(body)
 
 
+@pytest.mark.slow
 @given(METADATA)
 def test_round_trip(metadata: SavepointMetadata) -> None:
     """Any user, comment and names; and a generic reader sees the fields that Hudi fills."""

@@ -27,6 +27,7 @@ def joined(files: Mapping[str, list[str]]) -> dict[str, str]:
     return {path: "/".join(names) for path, names in files.items()}
 
 
+@pytest.mark.slow
 @given(FILES, TEXT, st.integers(-(2**63), 2**63 - 1), TEXT, st.integers(1, 400))
 def test_it_reads_what_fastavro_writes(
     files: dict[str, list[str]], by: str, at_ms: int, comment: str, window: int

@@ -109,6 +109,7 @@ def lists(table: HudiTable, instant: str) -> dict[str, Rows[Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), [("v9", "mor_savepoints"), ("v6", "mor_failed_lazy")])
 def test_every_list_of_a_table(unpack: Unpack, version: str, name: str) -> None:
     """The schema is that of the dataclass, also without rows; each text of it is the one of JSON."""
@@ -174,6 +175,7 @@ def escaped(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, max_size=3))
 def test_no_value_is_lost(rows: list[Row]) -> None:
     made = arrow_table(Row, rows)

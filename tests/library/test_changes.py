@@ -264,6 +264,7 @@ def listing(copy: Copy) -> list[str]:
     return sorted(re.sub(r"\d{14,}|[0-9a-f]{16,}|[0-9a-f-]{32,}", "#", name) for path in folders for name in tree(path))
 
 
+@pytest.mark.slow
 @EACH
 def test_a_plan_and_its_execution(unpack: Unpack, tell: Tell, case: Case) -> None:
     copy = unpack("v9", case.table)

@@ -93,6 +93,7 @@ def test_no_secret_is_in_a_record(write: Write, copy: Copy, monkeypatch: pytest.
     assert json.loads(record.read_text())["operation"] == "savepoint create"
 
 
+@pytest.mark.slow
 def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
     """As for commands: its default holds; what is deleted without it would be gone."""
     write(profile(copy, 'keep_files = "7d"'), user=True)

@@ -168,6 +168,7 @@ def by_library(table: HudiTable, call: Call) -> Any:
         return [error.slug, error.message, error.hint]
 
 
+@pytest.mark.slow
 @pytest.mark.short("v6-mor_failed_lazy", "v9-mor_savepoints")
 @pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_every_look(

@@ -115,6 +115,7 @@ def test_a_restore_of_hudis_is_at_work_and_a_dead_one_of_hudictls_is_not(unpack:
     assert f"{LATER} restore INFLIGHT may be running" in pauses.told[0]["no-writers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("idle_ms", [0, LONG_MS])
 def test_it_waits_for_all_that_a_restore_refuses_with_12(unpack: Unpack, version: str, idle_ms: int) -> None:

@@ -91,6 +91,7 @@ def test_signs_that_the_output_has(encoding: str | None, signs: object) -> None:
     assert signs_for(encoding) is signs
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 10**9), st.none() | st.integers(0, 10**9)), min_size=1, max_size=20),
     st.integers(1, 300),

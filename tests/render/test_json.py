@@ -122,6 +122,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(records=st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=5), max_size=5))
 def test_a_stream_of_any_records_is_the_same_document(records: list[dict[str, Any]]) -> None:
     """Byte for byte: numbers that JSON does not have in one row change none of the others."""

@@ -16,6 +16,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from(
 ROWS = st.lists(st.fixed_dictionaries({"a": TEXT, "b": st.none() | st.integers() | st.lists(st.integers())}))
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_csv_is_read_back(rows: list[dict[str, object]]) -> None:
     head, *found = csv.reader(csv_lines(rows, ["a", "b"]))
@@ -24,6 +25,7 @@ def test_csv_is_read_back(rows: list[dict[str, object]]) -> None:
     assert found == [[printable(str(row["a"])), b] for row, b in zip(rows, shown, strict=True)]
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_markdown_has_a_line_and_its_cells_for_each_row(rows: list[dict[str, object]]) -> None:
     head, bar, *lines = markdown_lines(rows, ["a", "b"])

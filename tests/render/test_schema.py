@@ -136,6 +136,7 @@ def test_a_saved_plan_has_the_documents_of_its_command() -> None:
     assert schema_of("apply")["properties"]["command"] == {"const": "apply"}
 
 
+@pytest.mark.slow
 def test_no_two_types_have_one_name() -> None:
     """They share the definitions of a schema."""
     seen: dict[str, Any] = {}

@@ -56,6 +56,7 @@ def needed(facts: Facts) -> Iterator[str]:
         yield from (data_path(partition, name) for name in names)
 
 
+@pytest.mark.slow
 @support.ONE_OF_EVERY_KIND
 @pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_each_file_of_a_table_as_the_lists_have_it(unpack: Unpack, version: str, name: str) -> None:

@@ -69,6 +69,7 @@ def test_a_key_in_two_partitions_with_indexes_of_their_own(indexed: Unpack) -> N
     assert [(row.key, (row.partition, row.file_id)) for row in rows] == wanted
 
 
+@pytest.mark.slow
 @VERSIONS
 @KINDS
 def test_the_statistics_of_each_file(indexed: Unpack, version: str, name: str) -> None:

@@ -36,6 +36,7 @@ def first_log(copy: Copy) -> Path:
     return min(path for path in (copy.path / "part-1").glob(".*.log.*") if path.suffix != ".crc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_no_table_as_hudi_left_it_has_a_difference(unpack: Unpack, version: str) -> None:
     """Failed writes, interrupted rollbacks and restores, pending compactions: what is not listed is not to be read."""

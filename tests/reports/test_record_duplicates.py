@@ -108,6 +108,7 @@ def test_in_another_partition(unpack: Unpack) -> None:
     assert {row.kept for row in rows} == {True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_as_of_an_instant(unpack: Unpack, version: str) -> None:
     """In version 6 a log has the records of several commits."""

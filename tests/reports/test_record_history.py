@@ -29,6 +29,7 @@ def keys_of(path: Path) -> set[str]:
     return {row.record_key or "" for row in queried(path)}
 
 
+@pytest.mark.slow
 @support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(
     ("version", "name"),
@@ -48,6 +49,7 @@ def test_the_visible_version_is_the_one_that_is_found(tmp_path: Path, version: s
         assert all(row.state == "committed" for row in rows if row.visible)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_it_has_every_version_that_queries_have_read(unpack: Unpack, version: str) -> None:
     """Where nothing was cleaned: those as of each commit, and no others."""
@@ -104,6 +106,7 @@ def test_a_damaged_file_is_a_row_and_the_others_are_read(unpack: Unpack) -> None
     assert damaged[-1].file in str(damaged[-1].problem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_it_says_from_where_on_it_is_complete(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")

@@ -50,6 +50,7 @@ def in_blocks(path: Path) -> dict[str, set[tuple[str, str | None]]]:
     return keys
 
 
+@pytest.mark.slow
 @support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(
     ("version", "name"),
@@ -66,6 +67,7 @@ def test_every_key_is_found_where_queries_read_it(tmp_path: Path, version: str, 
         assert alive(path, key) == []
 
 
+@pytest.mark.slow
 def test_as_of_an_instant(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_savepoints")
     then = copy.commits[1]
@@ -75,6 +77,7 @@ def test_as_of_an_instant(unpack: Unpack) -> None:
         assert alive(copy.path, key, then) == sorted(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_deleted_record_is_told_where_a_log_has_the_delete(unpack: Unpack, version: str) -> None:
     path = unpack(version, "mor_parquet_logs").path
@@ -86,6 +89,7 @@ def test_a_deleted_record_is_told_where_a_log_has_the_delete(unpack: Unpack, ver
         assert any(row.instant == instant.time for instant in load_timeline(open_table(str(path))).completed_writes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_pending_write_is_not_read(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_failed_lazy")
@@ -169,6 +173,7 @@ def without_own_columns(copy: Copy, fields: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_keys_that_are_computed(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     expected = read(copy.path)

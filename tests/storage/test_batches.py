@@ -126,6 +126,7 @@ def test_names_with_signs(store: Storage, asked: Store) -> None:
     assert (asked.batches, asked.single) == ([names], [])
 
 
+@pytest.mark.slow
 def test_what_the_store_puts_off_is_asked_for_again(
     store: Storage, asked: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_store_without_such_requests_is_asked_once(store: Storage, asked: Stor
     assert sorted(asked.single) == ["a", "a", "b", "b", "c", "d", "kept", "kept"]
 
 
+@pytest.mark.slow
 def test_as_many_files_as_a_request_takes(store: Storage, asked: Store) -> None:
     size = {"gs": 100, "abfs": 256}[store.uri.partition(":")[0]]
     assert store.delete_batch == size

@@ -75,6 +75,7 @@ def do(storage: Keeping, work: list[tuple[str, str, bytes]]) -> None:
             storage.delete_folder(path)
 
 
+@pytest.mark.slow
 @given(WORK, st.sampled_from(["", "a"]))
 def test_whatever_is_done_all_comes_back(work: list[tuple[str, str, bytes]], inner: str) -> None:
     """Content of all files; also times, but of files that were replaced: those of the copy count there."""

@@ -82,6 +82,7 @@ def do(store: Keeping, work: list[tuple[str, str, bytes]]) -> None:
             store.delete_folder(path)
 
 
+@pytest.mark.slow
 @given(WORK, st.integers(0, 40) | st.none())
 def test_whatever_is_done_all_comes_back(work: list[tuple[str, str, bytes]], at: int | None) -> None:
     """Content of all files, also after a death at any change; and what was not written since is the same version."""

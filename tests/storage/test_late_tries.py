@@ -113,6 +113,7 @@ class Operation:
             raise Conflict("the operation has ended")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [["a"], ["a", "b"]])
 def test_nothing_is_deleted_once_the_operation_has_ended(store: Store, sent: Storage, names: list[str]) -> None:
     """Others may have written under the names since."""
@@ -122,6 +123,7 @@ def test_nothing_is_deleted_once_the_operation_has_ended(store: Store, sent: Sto
     assert len(store.asked) == 1
 
 
+@pytest.mark.slow
 def test_while_it_goes_on_it_is_tried_again(store: Store, sent: Storage) -> None:
     store.lost = 2
     operation = Operation(store, ends=False)
@@ -130,6 +132,7 @@ def test_while_it_goes_on_it_is_tried_again(store: Store, sent: Storage) -> None
     assert (store.tries, operation.looks) == (3, [0, LONG_SECONDS, 2 * LONG_SECONDS])
 
 
+@pytest.mark.slow
 def test_what_is_repeated_at_once_needs_no_look(store: Store, sent: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.LONG_SECONDS", 0)
     operation = Operation(store, ends=False)
@@ -138,6 +141,7 @@ def test_what_is_repeated_at_once_needs_no_look(store: Store, sent: Storage, mon
     assert (store.tries, operation.looks) == (2, [0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["s3"], indirect=True)
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_file_is_written_once_more(store: Store, sent: Storage, ends: bool) -> None:
@@ -149,6 +153,7 @@ def test_a_file_is_written_once_more(store: Store, sent: Storage, ends: bool) ->
     assert (store.asked, operation.looks) == (["PUT"] * (1 if ends else 2), [0, LONG_SECONDS])
 
 
+@pytest.mark.slow
 def test_nobody_looks_where_nothing_is_held(store: Store, sent: Storage) -> None:
     assert [outcome.error for outcome in sent.delete(["a"])] == [None]
     assert store.tries == 2

@@ -62,6 +62,7 @@ def test_a_write_whose_reply_was_lost_is_done(s3: S3, store: SwappingStorage) ->
     assert read_version(store, "f") == Versioned(b"two", second or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "code"),
     [("409 Conflict", "ConditionalRequestConflict"), ("503 Service Unavailable", "SlowDown"), ("429 Busy", "Busy")],
@@ -81,6 +82,7 @@ def test_a_write_that_is_refused_is_a_failure(s3: S3, store: SwappingStorage) ->
         read_version(store, "f")
 
 
+@pytest.mark.slow
 def test_of_two_at_once_one_succeeds(store: SwappingStorage) -> None:
     """Each time, from one version on."""
     version = swap(store, "f", b"0", None)

@@ -182,6 +182,7 @@ def test_the_edited_document_is_one_if_it_is_not_changed(storage: LocalStorage) 
     assert read(storage).last.command == "c"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

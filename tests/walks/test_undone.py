@@ -46,6 +46,7 @@ def _undone(folder: Path, seeds: range) -> list[Probe]:
     return probes
 
 
+@pytest.mark.slow
 def test_all_is_as_before(tmp_path: Path) -> None:
     found = _undone(tmp_path, SEEDS)
     assert found
@@ -61,6 +62,7 @@ def _lose_a_file(base: Path) -> None:
     next(base.rglob("*.parquet")).unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("harm", "told"), [(_lose_a_time, "has another time"), (_lose_a_file, "is gone")])
 def test_what_is_not_is_told(
     harm: Callable[[Path], None], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -80,6 +82,7 @@ def test_what_is_not_is_told(
         assert told in problem
 
 
+@pytest.mark.slow
 def test_the_chances_of_a_probe_stay(tmp_path: Path) -> None:
     for seed in SEEDS:
         probe = _probe(tmp_path / str(seed), seed)

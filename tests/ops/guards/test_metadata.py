@@ -159,6 +159,7 @@ def test_a_metafile_is_not_made_where_it_hides_what_is_below(unpack: Unpack, ver
     refused(copy, "'part-1/below'")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_files_that_it_keeps_from_readers_do_not_come_back(unpack: Unpack, version: str) -> None:
     """They may be orphans: the way out is to delete them while the metadata table is there."""

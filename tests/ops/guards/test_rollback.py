@@ -300,6 +300,7 @@ def begin(copy: Copy, compaction: str) -> None:
     copy.write(f"{compaction}.compaction.inflight")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_pending_compaction_that_has_planned_with_the_targets_files(unpack: Unpack, version: str) -> None:
     """Its plan names what goes: it would fail for ever."""
@@ -414,6 +415,7 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
     assert set(needed) <= copy.data()
 
 
+@pytest.mark.slow
 def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     target = copy.commits[-1]

@@ -303,6 +303,7 @@ def test_a_clock_behind_the_metadata_table_stops_it(unpack: Unpack, version: str
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @SHORT
 @pytest.mark.parametrize("of_data", [True, False])
 def test_a_clock_that_is_set_back_after_planning_stops_it(

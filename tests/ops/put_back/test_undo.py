@@ -85,6 +85,7 @@ def in_the_way(copy: Copy) -> None:
     put(copy.path / kept.relative_to(room), b"another file")
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize(
     "name", ["cow_savepoints", "mor_savepoints", "cow_flat_nomdt", "mor_failed_lazy", "cow_cluster"]
@@ -132,6 +133,7 @@ def test_a_change_since_then_refuses_it(
     assert row.possible is (come is in_the_way)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("come", [a_commit, other_properties])
 def test_what_comes_between_two_steps_stops_it(unpack: Unpack, step: str, come: Callable[[Copy], None]) -> None:
@@ -153,6 +155,7 @@ def test_what_comes_between_two_steps_stops_it(unpack: Unpack, step: str, come: 
     assert state(copy) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_while_an_undo_has_begun_nothing_else_begins(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_savepoints")
@@ -423,6 +426,7 @@ def test_a_kept_instant_that_was_written_again(unpack: Unpack, version: str) -> 
         plan_undo(session(copy.table), time, 0)
 
 
+@pytest.mark.slow
 def test_one_undo_at_a_time(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     listed_orphan(copy, between_commits(copy))

@@ -39,6 +39,7 @@ def a_kept_file(place: InBucket, time: str) -> str:
     return next(path for path in contents_of(place.table, room).versions if path.endswith(".parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_all_comes_back_and_nothing_is_copied(tmp_path: Path, version: str, name: str) -> None:
@@ -60,6 +61,7 @@ def test_all_comes_back_and_nothing_is_copied(tmp_path: Path, version: str, name
     assert not list(room_times(place.table))
 
 
+@pytest.mark.slow
 def test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins(place: InBucket) -> None:
     """When it is planned; and if it happens after that, when it begins."""
     time = place.restore()
@@ -120,6 +122,7 @@ def test_the_notes_of_the_timeline_are_dropped_first(place: InBucket, monkeypatc
     assert gone[0] == f"{room_folder(time)}/made/.hoodie"
 
 
+@pytest.mark.slow
 def test_without_the_rights_files_are_copied(place: InBucket) -> None:
     """As in a bucket without versions."""
     contents = place.contents()
@@ -131,6 +134,7 @@ def test_without_the_rights_files_are_copied(place: InBucket) -> None:
     assert place.contents() == contents
 
 
+@pytest.mark.slow
 def test_files_that_are_older_than_the_versions_are_copied(tmp_path: Path) -> None:
     """A deletion could not be undone if versions were suspended meanwhile; here they are."""
     place = in_bucket(tmp_path, "v9", "cow_savepoints", Bucket(status="Suspended"))
@@ -145,6 +149,7 @@ def test_files_that_are_older_than_the_versions_are_copied(tmp_path: Path) -> No
     assert place.contents() == contents
 
 
+@pytest.mark.slow
 def test_versions_that_are_suspended_after_the_restore(place: InBucket) -> None:
     """What is recorded stays."""
     contents = place.contents()
@@ -154,6 +159,7 @@ def test_versions_that_are_suspended_after_the_restore(place: InBucket) -> None:
     assert place.contents() == contents
 
 
+@pytest.mark.slow
 def test_without_the_right_to_remove_markers_versions_are_copied(place: InBucket) -> None:
     """As with MFA."""
     contents = place.contents()

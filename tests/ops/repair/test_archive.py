@@ -71,6 +71,7 @@ def lsm(base: Path) -> Path:
     return base / ".hoodie/timeline/history"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.words)
 def test_what_can_be_read_stays_and_the_rest_is_named(case: Case, tmp_path: Path) -> None:
     base = support.unpack(case.version, case.table, tmp_path)
@@ -123,6 +124,7 @@ def repair_is_nothing(made: RepairPlan) -> bool:
     return not (made.files or made.lost or made.lost_until)
 
 
+@pytest.mark.slow
 def test_check_names_the_command(tmp_path: Path) -> None:
     for case in CASES:
         base = support.unpack(case.version, case.table, tmp_path / case.words)
@@ -133,6 +135,7 @@ def test_check_names_the_command(tmp_path: Path) -> None:
         assert bool(told) == bool(plan(base).files) or case.harm == "flipped"
 
 
+@pytest.mark.slow
 def test_each_flipped_byte_of_a_log_costs_at_most_its_record(tmp_path: Path) -> None:
     """Also in a frame, a length, a schema: other logs have the same one."""
     base = support.unpack("v6", "cow_cleaned", tmp_path)

@@ -80,6 +80,7 @@ def written(made: RepairPlan) -> dict[str, str]:
     return fmt.decode(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["missing", "empty", "cut", "flipped", "version"])
 @VERSIONS
 def test_no_property_gets_another_value_on_any_table(version: str, harm: str, tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def test_to_each_commit_of_other_tables(unpack: Unpack, version: str, name: str)
         assert_indexes(copy)
 
 
+@pytest.mark.slow
 @SHORT
 def test_two_restores_in_a_row(unpack: Unpack, version: str) -> None:
     """The delta commit of the first one stays, or goes with the second."""
@@ -233,6 +234,7 @@ def decided(plan: MetadataPlan) -> dict[str, tuple[str | None, list[str]]]:
     return {entry.partition: (entry.reason, [file.path for file in entry.files]) for entry in plan.partitions}
 
 
+@pytest.mark.slow
 @pytest.mark.short("v6-object store", "v9-moves folders")
 @VERSIONS
 @STORES

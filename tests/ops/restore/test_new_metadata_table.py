@@ -162,6 +162,7 @@ def test_one_that_is_made_anew_goes_out_of_use_again(
     assert_back(copy, first, done.instants, kept=bool(first) and kept)
 
 
+@pytest.mark.slow
 @SHORT
 @VERSIONS
 @KEPT

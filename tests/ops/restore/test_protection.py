@@ -47,6 +47,7 @@ def own_savepoint(copy: Copy, target: str) -> fmt.SavepointMetadata:
     return fmt.decode(done.read_bytes(), done.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_it_ends_as_a_restore_to_a_savepoint_does(unpack: Unpack, version: str, name: str) -> None:
     copy = unpack(version, name)
@@ -141,6 +142,7 @@ def cleaned(copy: Copy) -> set[str]:
     return taken
 
 
+@pytest.mark.slow
 def test_a_file_that_a_clean_took_is_named(unpack: Unpack) -> None:
     copy = unpack("v6", "cow_cleaned")
     oldest, *others = copy.commits
@@ -218,6 +220,7 @@ def test_a_pending_clean_that_was_there_is_discarded_by_the_plan(unpack: Unpack,
 # A death, and the same command again.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["prepare", "un-publish instants", "delete files", "publish the restore"])
 @pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v8", "cow_part"), ("v9", "mor_part")])
 def test_it_is_finished_without_saying_again_that_there_is_no_savepoint(

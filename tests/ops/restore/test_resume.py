@@ -78,6 +78,7 @@ class DiskFull:
         monkeypatch.setattr(os, self.call, call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "name", "call", "for_good"),
     [

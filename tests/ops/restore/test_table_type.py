@@ -192,6 +192,7 @@ def test_the_type_changes_between_the_commits_of_both_types(mixed: Mixed, versio
     assert {kind for time, kind in types.seen if time != LATER} == {MERGE_ON_READ}
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_all_targets_of_merge_on_read_come_back(mixed: Mixed, version: str) -> None:
     """Also from one to the next older one: the type is merge on read already."""
@@ -226,6 +227,7 @@ def test_copy_on_write_comes_back_from_merge_on_read(unpack: Unpack, version: st
         assert reader.snapshot(copy.path).digest == rows(copy)[compaction]
 
 
+@pytest.mark.slow
 def test_a_restore_that_was_begun_with_a_type_ends_with_it_and_with_no_other(mixed: Mixed) -> None:
     copy = mixed("v9")
     compaction = copy.having("commit")[1][:17]

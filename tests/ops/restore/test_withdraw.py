@@ -155,6 +155,7 @@ def test_a_withdrawal_stops_where_the_timeline_moves(unpack: Unpack) -> None:
     assert error.exit_code == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_what_is_deleted_between_plan_and_claim_is_seen(unpack: Unpack, version: str, name: str) -> None:
     """A resume that deleted files and died leaves the timeline's names as they were."""

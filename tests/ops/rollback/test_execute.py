@@ -74,6 +74,7 @@ def test_the_newest_commit(unpack: Unpack, version: str, name: str) -> None:
     assert bool(done.rollback_blocks) is (version == "v6" and name.startswith("mor"))
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_cluster", "mor_savepoints"])
 def test_all_commits_back_to_the_first_savepoint_one_after_the_other(unpack: Unpack, version: str, name: str) -> None:
@@ -361,6 +362,7 @@ def test_what_is_rolled_back_already(unpack: Unpack, version: str, act: Callable
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_queries_that_run_have_their_grace(unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers are back before the wait, and the files are there until its end."""

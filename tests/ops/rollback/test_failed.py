@@ -160,6 +160,7 @@ def test_a_clustering_that_was_begun(unpack: Unpack, version: str) -> None:
     assert [options.keep_plan for target, options in chosen.items() if target != clustering] == [False]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_rollbacks_that_hudictl_has_begun_go_on(unpack: Unpack, version: str) -> None:
     """Also where the heartbeat went with the first attempt, and where their instant is gone."""

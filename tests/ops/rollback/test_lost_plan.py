@@ -64,6 +64,7 @@ def findings(copy: Copy) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @LOSSES
 def test_the_plan_is_made_again_where_rows_depend_on_it(unpack: Unpack, how: str) -> None:
     """Version 6: the logs of later writes lie in the slices that the compaction has opened."""

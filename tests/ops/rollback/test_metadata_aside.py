@@ -86,6 +86,7 @@ def test_version_6_rollback_blocks_are_listed(
     assert (done.metadata_table, done.metadata_table_given_up) == ("rolled back", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v8", "v9"])
 @pytest.mark.parametrize("name", ["mor_part", "cow_cleaned"])
 def test_a_compaction_that_has_taken_the_instant_up_is_undone_with_it(unpack: Unpack, version: str, name: str) -> None:
@@ -133,6 +134,7 @@ def test_version_6_a_block_that_stays_in_a_shared_log_is_outweighed(
 # Dead and run again.
 
 
+@pytest.mark.slow
 @STORES
 @TABLES
 @STEPS

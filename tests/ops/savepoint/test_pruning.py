@@ -104,6 +104,7 @@ def test_without_any_to_delete_the_data_files_are_not_listed(unpack: Unpack) -> 
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), [(v, n) for v in support.VERSIONS for n in support.names(v)])
 def test_the_bytes_are_those_of_the_list_and_what_goes_is_counted_once(unpack: Unpack, version: str, name: str) -> None:
     """On every sample table, with savepoints wherever one can be made."""
@@ -169,6 +170,7 @@ def test_the_only_one_that_can_be_restored_is_kept(unpack: Unpack, version: str)
     assert made.nothing_to_do
 
 
+@pytest.mark.slow
 def test_the_newest_of_those_that_can_be_restored_is_kept(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, second, third, last = save_all(copy)

@@ -105,6 +105,7 @@ def test_a_first_commit_leaves_nothing_to_start_from(unpack: Unpack) -> None:
     assert (done.consumers.restart, done.consumers.begin) == (None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("rule", ["requested", "completion"])
 def test_with_overlaps_a_consumer_begins_before_all_that_is_gone(overlap: Unpack, version: str, rule: str) -> None:

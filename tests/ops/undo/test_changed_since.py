@@ -54,6 +54,7 @@ def taken_away(copy: Copy, time: str, folder: Path) -> list[tuple[Path, Path]]:
     return moved
 
 
+@pytest.mark.slow
 def test_version_6_a_writer_that_has_gone_on_is_not_forgotten(tmp_path: Path) -> None:
     """It begins while the rollback waits, which stops then, with its record written; and it ends before the rerun."""
     copy = Copy("v6", "cow", support.unpack_indexed("v6", "cow", tmp_path))

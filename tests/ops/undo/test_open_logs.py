@@ -70,6 +70,7 @@ def lake(tmp_path: Path) -> Iterator[Lake]:
         yield Lake(node, base)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["restore", "roll_back"])
 def test_a_living_writer_stops_it(lake: Lake, way: str) -> None:
     """Before the first change."""
@@ -83,6 +84,7 @@ def test_a_living_writer_stops_it(lake: Lake, way: str) -> None:
     getattr(lake, way)()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["restore", "roll_back"])
 def test_the_writes_of_a_dead_one_are_ended(lake: Lake, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr("hudictl.storage.hdfs._RECOVERY_PAUSES_S", (0, 0))
@@ -99,6 +101,7 @@ def test_the_writes_of_a_dead_one_are_ended(lake: Lake, monkeypatch: pytest.Monk
     assert lake.node.asked("APPEND")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["restore", "roll_back"])
 def test_a_log_of_a_kept_slice_grows_when_it_is_closed(lake: Lake, way: str) -> None:
     """The plan has counted its bytes: nothing is changed, and the next plan counts them again."""
@@ -110,6 +113,7 @@ def test_a_log_of_a_kept_slice_grows_when_it_is_closed(lake: Lake, way: str) -> 
     getattr(lake, way)()
 
 
+@pytest.mark.slow
 def test_a_log_of_a_failed_write_grows_when_it_is_closed(lake: Lake) -> None:
     """What its writer had not flushed is there then, behind an earlier rollback block, which does not hide it."""
     last = max(support.facts("v6", "mor_savepoints")["rows"])
@@ -136,6 +140,7 @@ class Growing:
         return None
 
 
+@pytest.mark.slow
 def test_a_writer_that_lives_stops_the_rest_of_a_restore(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The restore stays pending, and is finished when the log is closed."""
     with monkeypatch.context() as patch, dying(None):

@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 from hudictl.phrases import count_of
 from hudictl.reports.health.behind import HUGE_PLAN_BYTES
 from hudictl.reports.health.check import Found, check_table
@@ -113,6 +115,7 @@ def test_a_job_that_fails_again_and_again(unpack: Unpack) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_a_risk_to_whoever_reads_it(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_pending_compaction")
     (plan,) = copy.timeline.glob("*.compaction.requested")

@@ -373,6 +373,7 @@ def test_temporary_files(unpack: Unpack, version: str) -> None:
     assert brief(one(copy))[2] == scratch.relative_to(copy.path).as_posix()
 
 
+@pytest.mark.slow
 def test_a_torn_end_of_the_archive(unpack: Unpack) -> None:
     """A warning where nothing is lost with it, and its archiver is dead; else a damaged file."""
     copy = unpack("v6", "cow_cleaned")

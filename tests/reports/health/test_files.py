@@ -43,6 +43,7 @@ def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str
     }
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt", "mor_part", "cow_cleaned"])
 def test_a_timeline_that_has_lost_its_end(unpack: Unpack, version: str, name: str) -> None:

@@ -19,6 +19,7 @@ def told(copy: Copy, finding: str) -> list[tuple[str, str, str]]:
     return [brief(entry) for entry in check(copy) if entry.finding == finding]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("inflight", [False, True])
 def test_a_clustering_whose_input_was_replaced_is_an_error_and_goes(
@@ -50,6 +51,7 @@ def test_a_compaction_whose_input_was_replaced_is_harmless(unpack: Unpack, versi
     assert told(copy, "clustering-overwritten") == []
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_two_groups_of_a_bucket(unpack: Unpack, version: str) -> None:
     """The second one has come with another UUID behind the number of its bucket."""

@@ -144,6 +144,7 @@ def test_a_clean_that_is_just_being_requested_is_at_work(unpack: Unpack, version
     assert (found.finding, found.severity) == ("at-work", INFO)
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_clean_is_read_where_hudi_reads_it(unpack: Unpack) -> None:
     """0.15.0 and 1.0.2 read the newest of its files that has content, 1.2.0 the request alone."""
     for version, sound in (("v6", True), ("v8", True), ("v9", False)):

@@ -34,6 +34,7 @@ def changed(record: Mapping[str, Any], **fields: object) -> dict[str, Any]:
     return dict(record) | {"recordIndexMetadata": record["recordIndexMetadata"] | fields}
 
 
+@pytest.mark.slow
 @KINDS
 def test_no_table_of_hudi_has_a_difference(indexed: Unpack, version: str, name: str) -> None:
     """Updates, deletes, and keys beyond Latin-1; the metadata table was compacted."""

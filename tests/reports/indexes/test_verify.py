@@ -11,6 +11,7 @@ from tests.reports.indexes.compared import compare
 COMPARED = ["bloom_filters", "column_stats", "record_index"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_no_table_as_hudi_left_it_has_a_difference(unpack: Unpack, version: str) -> None:
     """Failed writes, interrupted rollbacks and restores, pending compactions, cleaned and archived tables."""

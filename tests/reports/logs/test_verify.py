@@ -59,6 +59,7 @@ def block(instant: str) -> bytes:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_logs_as_hudi_left_them_are_sound(unpack: Unpack, version: str) -> None:
     """Of the metadata tables and the archived timelines, too: crashed, rolled back and compacted tables. There are as
@@ -355,6 +356,7 @@ def test_each_header_of_the_other_logs_of_a_slice_is_read_once(
     assert (header_reads(log), header_reads(other)) == ([1, 1], [1])
 
 
+@pytest.mark.slow
 def test_each_header_of_a_large_log_is_read_once(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, header_reads: Callable[[Path], list[float]]
 ) -> None:

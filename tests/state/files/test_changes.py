@@ -77,6 +77,7 @@ def part_characters(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @MANY
 @given(histories())
 def test_the_verdict_is_that_of_all_groups(history: History) -> None:

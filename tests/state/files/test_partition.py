@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ from tests.state.files.partition_support import (
 )
 
 
+@pytest.mark.slow
 @MANY
 @given(histories())
 def test_what_goes_is_a_removed_instants_own_and_nothing_else(history: History) -> None:
@@ -43,6 +45,7 @@ def test_what_goes_is_a_removed_instants_own_and_nothing_else(history: History) 
     assert {file.path for file in (*verdict.removed, *verdict.unproved)} == named
 
 
+@pytest.mark.slow
 @MANY
 @given(histories())
 def test_what_goes_and_is_needed_is_a_contradiction(history: History) -> None:
@@ -55,6 +58,7 @@ def test_what_goes_and_is_needed_is_a_contradiction(history: History) -> None:
         assert (file.path in contradicted) is (file.path in needed or told)
 
 
+@pytest.mark.slow
 @MANY
 @given(histories())
 def test_the_planned_outcome_is_judged_as_the_plan_was(history: History) -> None:
@@ -69,6 +73,7 @@ def test_the_planned_outcome_is_judged_as_the_plan_was(history: History) -> None
     assert (after.removed, set(after.unproved)) == ((), set(before.unproved))
 
 
+@pytest.mark.slow
 @MANY
 @given(histories(), st.randoms())
 def test_it_does_not_depend_on_the_listings_order(history: History, order: object) -> None:
@@ -78,6 +83,7 @@ def test_it_does_not_depend_on_the_listings_order(history: History, order: objec
     assert {file.path for file in again.needed} == {file.path for file in history.judged().needed}
 
 
+@pytest.mark.slow
 @MANY
 @given(histories())
 def test_readers_find_the_newest_committed_base_of_each_group(history: History) -> None:

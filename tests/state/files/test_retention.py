@@ -96,6 +96,7 @@ SOME_RULES = st.builds(
 ).filter(lambda rules: rules.any)
 
 
+@pytest.mark.slow
 @given(INSTANTS, SOME_RULES, st.sampled_from(RULES), st.integers(1, 10))
 def test_more_rules_never_keep_less(instants: list[str], rules: Rules, rule: str, more: int) -> None:
     wider = replace(rules, **{rule: getattr(rules, rule) + more})
@@ -104,11 +105,13 @@ def test_more_rules_never_keep_less(instants: list[str], rules: Rules, rule: str
     assert set(kept(instants, rules)) == {time for one in alone for time in kept(instants, one)}
 
 
+@pytest.mark.slow
 @given(INSTANTS, SOME_RULES)
 def test_the_newest_is_kept_by_any_rule(instants: list[str], rules: Rules) -> None:
     assert kept(instants, rules)[:1] == instants[-1:]
 
 
+@pytest.mark.slow
 @given(INSTANTS, SOME_RULES, st.data())
 def test_a_deletion_that_died_is_finished_by_the_same_rules(
     instants: list[str], rules: Rules, data: st.DataObject

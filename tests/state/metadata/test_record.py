@@ -86,6 +86,7 @@ def recorded(table: Table, kept: KeptMetadata) -> KeptMetadata | None:
     return read_kept(table, kept.aside.time)
 
 
+@pytest.mark.slow
 @given(plan=plans(), properties=st.binary(), used=st.sets(PARTITIONS))
 def test_what_is_written_is_read(table: Table, plan: MetadataPlan, properties: bytes, used: set[str]) -> None:
     listed = {LISTED: ",".join(sorted(used)), "hoodie.table.metadata.partitions.inflight": ""}

@@ -56,6 +56,7 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield version, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), list(cases()))
 def test_what_is_left_lists_the_files_of_the_target(unpack: Unpack, version: str, name: str) -> None:
     """To each commit of the table that has a later one; the indexes can go back, too."""

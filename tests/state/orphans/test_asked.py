@@ -91,6 +91,7 @@ def test_a_uri_is_a_path_too(unpack: Unpack, version: str) -> None:
     assert delete(copy, f"{copy.table.uri}/{path}").files_deleted == 1
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_files_of_the_table_are_refused(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def verdicts(records: Evidence, stored: list[StoredFile]) -> Iterator[tuple[Stor
         yield from ((file, found[file.path]) for file in files if file.path in found)
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(histories, losses)
 def test_no_file_of_a_completed_write_is_ever_sure(writes: list[Write], loss: Loss) -> None:
@@ -122,6 +124,7 @@ def test_no_file_of_a_completed_write_is_ever_sure(writes: list[Write], loss: Lo
         assert not (verdict.sure and file.data.instant in completed), verdict.why
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(histories)
 def test_with_nothing_lost_all_that_failed_is_sure_and_nothing_else_is_an_orphan(writes: list[Write]) -> None:
@@ -133,6 +136,7 @@ def test_with_nothing_lost_all_that_failed_is_sure_and_nothing_else_is_an_orphan
     assert all(verdict.sure and not verdict.beyond for _, verdict in found)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(histories, moments)
 def test_what_a_timeline_has_lost_at_its_end_is_beyond_it(writes: list[Write], end: int) -> None:

@@ -95,6 +95,7 @@ def test_a_host_without_zone_is_compared_with_its_changes_over_the_year(monkeypa
         time.tzset()
 
 
+@pytest.mark.slow
 @LAYOUTS
 def test_a_plain_copy_tells_nothing(layout: int) -> None:
     """All its files were made at one moment, whole quarters of an hour after one of the instants."""

@@ -81,6 +81,7 @@ def in_order(listings: Iterator[Listing]) -> list[tuple[str, Packed, frozenset[s
     return sorted((listing.path, pack(listing), frozenset(listing.folders)) for listing in listings)
 
 
+@pytest.mark.slow
 @given(KEYS, st.sets(FOLDERS), st.booleans())
 def test_ranges_list_what_trees_list(keys: dict[str, int], some: set[str], everything: bool) -> None:
     storage = store(keys)
@@ -99,6 +100,7 @@ def everything(found: Sweep) -> tuple[object, ...]:
     return sorted(listings), found.partitions, found.linked, found.tables, found.named, found.odd, found.within
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("enough", [200_000, 20, 1])
 def test_a_sweep_finds_the_same(enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the driver begins, and the engine goes on."""

@@ -202,6 +202,7 @@ def either(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Table]:
     return tables
 
 
+@pytest.mark.slow
 @given(
     version=st.sampled_from([6, 9]),
     bases=st.sets(st.sampled_from(["050", "100", "200", "300", "500"])),

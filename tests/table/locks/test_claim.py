@@ -263,6 +263,7 @@ def attempt(root: str, start: Barrier, end: Barrier, answers: "multiprocessing.Q
         end.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["nothing", "a dead one"])
 def test_raced_by_processes(store: LocalStorage, tmp_path: Path, before: str) -> None:
     """Exactly one of four holds it, the others are told so."""
@@ -380,6 +381,7 @@ def test_a_store_that_does_not_create_exclusively(store: LocalStorage, monkeypat
         assert held.number == 2
 
 
+@pytest.mark.slow
 def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an object store a beat puts the whole link: one under way would take the release back."""
     beating = threading.Event()

@@ -16,6 +16,7 @@ from tests.s3 import S3
 from tests.table.locks.conftest import BODY, Clock, Contend, client_of, set_clock
 
 
+@pytest.mark.slow
 def test_contenders_of_many_threads_are_never_inside_together(dynamo: Dynamo, contend: Contend) -> None:
     inside: list[str] = []
     entered: list[str] = []
@@ -74,6 +75,7 @@ def believes(contender: LockItem, clock: Clock) -> bool:
     return contender.held is not None and (clock.now - contender.held.moment) * 1000 < contender.lock.lease_ms
 
 
+@pytest.mark.slow
 @given(STEPS, WAITS)
 @settings(max_examples=15)
 def test_at_most_one_contender_believes_that_it_holds_the_lock(

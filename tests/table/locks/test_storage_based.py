@@ -78,6 +78,7 @@ def contender(table: Table, owner: str = "hudictl-me") -> LockObject:
     return LockObject(swapping(table.storage), StorageLock("the lock", STORAGE_LOCK, 100_000, 10_000), owner)
 
 
+@pytest.mark.slow
 def test_the_lock_is_held_and_given_back(table: Table) -> None:
     """It is never deleted; an error gives it back, too."""
     for _ in range(2):
@@ -204,6 +205,7 @@ def test_a_renewal_that_meets_another_owner_stops_the_next_step(table: Table) ->
     assert table.storage.read(STORAGE_LOCK) != body
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer_is_no_other_owner(s3: S3, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is kept until its time is over, and no longer."""
     own = contender(table)
@@ -226,6 +228,7 @@ def test_a_contender_that_gets_no_answer_waits(s3: S3, table: Table) -> None:
     assert own.holder() is None
 
 
+@pytest.mark.slow
 def test_a_release_is_tried_again(s3: S3, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Hudi does: after 1, 2 and 4 seconds. One that fails says until when writers wait."""
     busy = fail_with("503 Service Unavailable", "SlowDown", "PUT")

@@ -131,6 +131,7 @@ def test_waiting_without_an_answer_is_the_stores_failure() -> None:
         node(error=ConnectionLoss()).holder()
 
 
+@pytest.mark.slow
 def test_no_server(free_port: int) -> None:
     """Within the connection's own time."""
     lock = NodeLock("zookeeper://here/t", f"127.0.0.1:{free_port}", "/t", 4000, 500)

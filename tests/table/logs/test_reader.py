@@ -219,6 +219,7 @@ def test_on_an_object_store(s3: S3, real: Real) -> None:
         find_logs([f"{uri}/nowhere/*"], s3.options)
 
 
+@pytest.mark.slow
 def test_ranges_of_a_large_log_on_an_object_store(s3: S3, tmp_path: Path) -> None:
     path = tmp_path / name("f")
     size = large_log(path, 4, 1024 * 1024)

@@ -115,6 +115,7 @@ def scan_1(blocks: Sequence[Made], known: ScanRule) -> set[int]:
     return kept
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.lists(BLOCKS, max_size=4), max_size=4),

@@ -96,6 +96,7 @@ def test_a_file_takes_appends_until_it_is_larger_than_the_limit(table: Table) ->
     assert write_logs(table, TARGET, []) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["local", "s3"])
 def test_one_writer_at_a_time_gets_a_name(table: Table, s3: S3, store: str) -> None:
     """Eight at once, all with the same listing to begin with: each block is there once, in a file of its own."""

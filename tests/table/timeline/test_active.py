@@ -292,6 +292,7 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
     assert "--timezone" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_no_two_instants_have_one_time(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     table = small(9, {f"{T1}.commit.requested": b""})
     monkeypatch.setattr(module, "instant_now", lambda _: T1)

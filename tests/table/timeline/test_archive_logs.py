@@ -58,6 +58,7 @@ def cuts(body: bytes) -> list[int]:
     return sorted({0, *(at for at in near if at < len(body))})
 
 
+@pytest.mark.slow
 def test_a_log_that_is_cut_off_anywhere_is_read_while_its_instants_are_active(
     table: Table, alive: list[ArchivedInstant]
 ) -> None:
@@ -87,6 +88,7 @@ def test_records_before_the_cut_have_their_contents(table: Table, alive: list[Ar
         assert found == next(body for other, body, _ in whole if other.state == entry.state)
 
 
+@pytest.mark.slow
 def test_a_log_that_is_cut_off_is_unreadable_where_an_instant_of_its_end_is_gone(table: Table) -> None:
     """So it was written whole, and its instants deleted. Wherever it is cut: on what it had, later commits built."""
     body = table.storage.read(NEWEST)
@@ -195,6 +197,7 @@ def taken_again(table: Table, number: int) -> bytes:
     return bodies[number - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_older_log_that_is_cut_off_anywhere_is_read_while_a_later_one_has_its_instants(
     table: Table, number: int
@@ -211,6 +214,7 @@ def test_an_older_log_that_is_cut_off_anywhere_is_read_while_a_later_one_has_its
     assert seen == {(name,), ()}, "at the end of a block nothing shows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2])
 def test_an_older_log_that_is_cut_off_is_unreadable_where_an_instant_of_its_end_is_nowhere(
     table: Table, number: int

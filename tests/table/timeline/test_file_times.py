@@ -35,6 +35,7 @@ def ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
+@pytest.mark.slow
 @given(
     st.integers(-14 * 4, 14 * 4),
     st.lists(st.tuples(st.integers(1, 10**5), st.integers(0, 8000), st.integers(0, 10**7)), min_size=1, max_size=30),
@@ -54,6 +55,7 @@ def test_times_of_writers_are_believed_in_every_zone(
 
 
 # Of four in three minutes, a day later to the minute, two may look right by chance.
+@pytest.mark.slow
 @given(st.integers(5, 40), st.integers(60, 86400), st.integers(1, 400), st.randoms(use_true_random=False))
 def test_a_copy_of_one_moment_is_seen(count: int, gap_s: int, days: int, chance: random.Random) -> None:
     """In any order, within a minute, days later."""
