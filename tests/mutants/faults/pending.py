@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         PENDING,
-        "(visible and (discard or not is_asked_for(table, rollback.instant))):",
-        "(visible and discard):",
+        "TARGET_ARCHIVED or not is_asked_for(table, rollback.instant)\n",
+        "TARGET_ARCHIVED\n",
         "resume takes a commit from readers whose rollback Hudi had refused",
         tests=("ops/rollback/test_discard.py::test_hudis_own_of_a_completed_instant_is_unwanted",),
     ),

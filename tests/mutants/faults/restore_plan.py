@@ -136,8 +136,8 @@ FAULTS = (
     ),
     Fault(
         SCOPE,
-        ("    known_timeline(table, signs.timeline)\n    for"),
-        "    for",
+        "    known_timeline(table, signs.timeline)\n    older",
+        "    older",
         "a restore goes on beside actions that nobody knows",
         ("cli/test_saved_plans.py::test_every_guard_runs_again",),
     ),

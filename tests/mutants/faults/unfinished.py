@@ -117,7 +117,7 @@ FAULTS = (
     ),
     Fault(
         CLEAN,
-        " and entry.condition is not Condition.TARGET_COMPLETED and",
+        " and not entry.visible and",
         " and",
         "cleaning failed writes ends the rollback of a commit that readers see",
         ("ops/rollback/test_failed.py::test_a_rollback_of_a_completed_commit_is_nobodys_failed_write",),

@@ -247,8 +247,9 @@ def test_the_archive_knows_when_a_log_was_completed(
 ) -> None:
     """From table version 8 on a log belongs to the newest slice that was there when its write completed."""
     base_time, log_time = "20261121000000200", "20261121000000150"
-    table = small(9, {f"{base_time}_20261121000000300.commit": SILENT.encode()}, hoodie_table_type="MERGE_ON_READ")
-    base = base_of(table)
+    properties = {"table_initial_version": "9", "archivelog_folder": "history", "table_type": "MERGE_ON_READ"}
+    completed_file = {f"{base_time}_20261121000000300.commit": SILENT.encode()}
+    base = base_of(small(9, completed_file, **properties))
     copy = Copy("v9", "small", base)
     put(base / "p/.hoodie_partition_metadata", b"x")
     put(base / f"p/f-0_0-1-1_{base_time}.parquet", b"x")
