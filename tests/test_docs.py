@@ -134,6 +134,7 @@ def options(command: click.Command) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_generated_files_are_up_to_date(tmp_path: Path) -> None:
     """After a change of a help, of what a command prints, of an exception or a click: python docs/generate.py."""
     check = [sys.executable, "docs/generate.py", "--check"]

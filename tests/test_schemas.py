@@ -39,6 +39,7 @@ def generate(makers: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     return script
 
 
+@pytest.mark.slow
 def test_each_is_a_schema(makers: ModuleType) -> None:
     files = makers.schema_files()
     assert {f"docs/schemas/{path.name}" for path in FOLDER.iterdir()} == set(files)
@@ -156,6 +157,7 @@ def test_what_they_would_not_notice_is_none(command: str, edit: Edit, makers: Mo
     assert list(makers.lost(*edited(command, edit))) == []
 
 
+@pytest.mark.slow
 def test_such_a_change_is_not_written(generate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here the present file has a key that the program does not print any more."""
     assert generate.main() == 0
@@ -173,6 +175,7 @@ def test_such_a_change_is_not_written(generate: ModuleType, tmp_path: Path, caps
     assert "gone" not in rows(json.loads(path.read_text()))
 
 
+@pytest.mark.slow
 def test_a_command_that_is_gone_is_one(generate: ModuleType, makers: ModuleType, tmp_path: Path) -> None:
     assert generate.main() == 0
     path = tmp_path / "docs/schemas/savepoint-list.json"

@@ -38,6 +38,7 @@ def save(tell: Tell, copy: Copy, *command: str) -> Path:
 # It is done as it was planned.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_a_restore_is_done_as_it_was_saved_and_once(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
@@ -163,6 +164,7 @@ def test_12_another_savepoint_stands_there_now(unpack: Unpack, tell: Tell) -> No
 # Interrupted.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 @pytest.mark.parametrize("fewer", [False, True], ids=["same files", "fewer files"])
 def test_the_same_plan_again_finishes_it(
@@ -190,6 +192,7 @@ def test_the_same_plan_again_finishes_it(
     assert (row["attempts"], row["exit_code"]) == (2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(8, 60, 4))
 def test_a_death_anywhere_and_the_same_plan_again(unpack: Unpack, tell: Tell, at: int) -> None:
     copy = unpack("v9", "cow_savepoints")
@@ -219,6 +222,7 @@ def test_12_what_was_only_requested_is_compared_again(
     assert "savepoints: was" in said.line
 
 
+@pytest.mark.slow
 def test_what_was_only_requested_is_planned_anew(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
     file = save(tell, copy, "restore", copy.savepoints[-1])
@@ -247,6 +251,7 @@ def forget_claims(copy: Copy) -> None:
         claim.unlink()
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_resumption(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "mor_restore_interrupted")
     file = save(tell, copy, "resume")
@@ -258,6 +263,7 @@ def test_the_plan_of_a_resumption(unpack: Unpack, tell: Tell) -> None:
 # Somewhere else.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_on_a_copy_of_the_table(unpack: Unpack, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
     copy = unpack(version, name)
@@ -366,6 +372,7 @@ def test_12_what_has_moved_is_named(unpack: Unpack, tell: Tell, version: str, mo
     assert tree(copy.path, OWN) == before
 
 
+@pytest.mark.slow
 def test_12_a_restore_that_another_plan_has_begun(unpack: Unpack, tell: Tell) -> None:
     """To the same target, but asked for otherwise."""
     copy = unpack("v9", "cow_savepoints")

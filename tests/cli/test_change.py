@@ -48,6 +48,7 @@ TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_save
 # Plans.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_a_plan_changes_nothing_and_is_what_then_happens(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
@@ -90,6 +91,7 @@ def test_once_more_there_is_nothing_to_do(unpack: Unpack, tell: Tell, version: s
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_resume_finishes_what_hudi_left(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "mor_restore_interrupted")
@@ -108,6 +110,7 @@ def test_resume_finishes_what_hudi_left(unpack: Unpack, tell: Tell, version: str
     assert (nothing.json["command"], nothing.json["result"]) == ("resume", None)
 
 
+@pytest.mark.slow
 def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     time = copy.commits[1]

@@ -29,6 +29,7 @@ def series(text: str) -> Series:
     return found
 
 
+@pytest.mark.slow
 def test_check(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     said = tell("check", "-t", copy.path, *LOCAL)
@@ -73,6 +74,7 @@ def test_only_what_needs_footers_reads_them(tables: tuple[Copy, Copy], tell: Tel
         assert (said.code, [row["finding"] for row in said.json["rows"]]) == (3, ["not-parquet"])
 
 
+@pytest.mark.slow
 def test_several_tables(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -> None:
     """One that is no table is a finding; the others are looked at, and the highest exit code counts."""
     sound, failed = tables

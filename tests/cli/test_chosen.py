@@ -102,6 +102,7 @@ def test_a_column_that_there_is_not_is_refused_with_all_that_there_are() -> None
 COUNTS = st.lists(st.none() | st.integers(-3, 3))
 
 
+@pytest.mark.slow
 @given(COUNTS, st.booleans(), st.none() | st.integers(0, 5))
 def test_sorted_by_a_column_what_is_missing_is_the_least(
     counts: list[int | None], descending: bool, limit: int | None

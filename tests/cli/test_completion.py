@@ -127,6 +127,7 @@ def test_without_a_table_nothing_is_said(tmp_path: Path) -> None:
     assert answered(None, "hudictl", "restore", "2026", HUDICTL_TABLE=str(tmp_path)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("path")
 def test_names_that_a_shell_would_run_are_not_completed(unpack: Unpack) -> None:
     """What is completed stands in the line, and nothing quotes it there."""

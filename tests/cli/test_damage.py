@@ -86,6 +86,7 @@ def writes_refuse(tell: Tell, copy: Copy, code: int, named: str) -> None:
     refuses(tell, copy, code, named, "savepoint", "create", copy.commits[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.short("v6-cow_savepoints", "v6-cow_cluster", "v9-mor_savepoints")
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_a_driver_that_the_table_needs_is_missing(tell: Tell, monkeypatch: pytes
     assert found["store"][0] == "missing"
 
 
+@pytest.mark.slow
 def test_the_lock_of_the_profile_says_what_it_needs(
     write: Write, copy: Copy, tell: Tell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def test_12_eager_beside_a_live_heartbeat(unpack: Unpack, tell: Tell, version: s
     assert tree(copy.path, ".hoodie/.hudictl") == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_3_one_fails_and_the_others_are_done(
     unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch

@@ -71,6 +71,7 @@ def test_every_change_is_a_row(unpack: Unpack, tell: Tell, version: str, monkeyp
     assert [line.split()[0] for line in shown.splitlines()[1:]] == [row["instant"] for row in rows][::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_show_tells_the_plan_and_every_attempt(
     unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch
@@ -136,6 +137,7 @@ def test_an_interruption_is_in_the_record(unpack: Unpack, tell: Tell, monkeypatc
     assert (row["exit_code"], row["message"]) == (130, "interrupted before: verify")
 
 
+@pytest.mark.slow
 def test_a_process_that_died_has_no_end(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
@@ -148,6 +150,7 @@ def test_a_process_that_died_has_no_end(unpack: Unpack, tell: Tell) -> None:
     assert (row["exit_code"], row["attempts"], row["outcome"]) == (0, 2, "completed")
 
 
+@pytest.mark.slow
 def test_what_became_of_one_that_died(unpack: Unpack, tell: Tell) -> None:
     """Another command may have ended it, or taken it back."""
     copy = unpack("v9", "cow_savepoints")

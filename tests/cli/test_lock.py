@@ -161,6 +161,7 @@ def test_other_providers_are_shown(unpack: Unpack, tell: Tell) -> None:
     assert "it works only inside one writer" in tell("lock", "show", "-t", copy.path, "--hoodie-conf", within).out
 
 
+@pytest.mark.slow
 def test_a_lock_in_a_metastore(unpack: Unpack, tell: Tell) -> None:
     """Who holds it is shown, and a command that changes the table waits for it."""
     copy, queue = unpack("v9", "cow_part"), Queue()
@@ -183,6 +184,7 @@ def test_a_lock_in_a_metastore(unpack: Unpack, tell: Tell) -> None:
         assert not queue.requests
 
 
+@pytest.mark.slow
 def test_settings_from_a_file(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     """What the command line says wins over it."""
     copy = unpack("v9", "cow_part")
@@ -235,6 +237,7 @@ def test_every_command_that_writes_holds_the_lock(
     assert not (copy.meta / "lock").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_a_held_lock_is_waited_for_then_refused(unpack: Unpack, tell: Tell, number: int) -> None:
     """Nothing of the table is changed, nor the lock; the error says whose it is."""
@@ -265,6 +268,7 @@ def test_a_lock_in_use_that_is_not_configured_is_a_conflict(unpack: Unpack, tell
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(3))
 def test_a_provider_that_hudictl_cannot_take(unpack: Unpack, tell: Tell, number: int) -> None:
     """Refused before anything is written, unless the operator takes none."""
@@ -294,6 +298,7 @@ def test_a_plan_says_which_lock_is_taken(unpack: Unpack, tell: Tell, number: int
     assert (view["lock"]["provider"], view["lock"]["lock"]["place"]) == (FILE_SYSTEM, place)
 
 
+@pytest.mark.slow
 def test_apply_takes_the_lock_that_it_is_told(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     """The plan does not remember one: its settings may hold what a file must not."""
     copy = unpack("v9", "cow_savepoints")
@@ -308,6 +313,7 @@ def test_apply_takes_the_lock_that_it_is_told(unpack: Unpack, tell: Tell, tmp_pa
     assert tell("apply", file, *LOCAL, *STORAGE_BASED, "--no-lock").code == 0
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_lost_stops_the_restore(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stays pending, and the same command finishes it."""
     copy = unpack("v9", "cow_savepoints")

@@ -106,6 +106,7 @@ def test_a_few_logs_start_no_spark(unpack: Unpack, tell: Tell, monkeypatch: pyte
     assert tell("log", "verify", logs(copy)[0], "--engine", "local").code == 0
 
 
+@pytest.mark.slow
 def test_progress_on_a_terminal(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """And none elsewhere, or where it was not wanted."""
     monkeypatch.setattr("hudictl.cli.progress._TOLD_EVERY_S", 0)

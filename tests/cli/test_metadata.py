@@ -127,6 +127,7 @@ def test_a_damaged_metadata_table(unpack: Unpack, tell: Tell) -> None:
             assert base.name in said.line
 
 
+@pytest.mark.slow
 def test_drop(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_record_index")
     before = tree(copy.path)
@@ -200,6 +201,7 @@ def test_drop_indexes_of_sql(unpack: Unpack, tell: Tell) -> None:
     assert "Definitions to delete: secondary_index_idx_val. Create these indexes again (CREATE INDEX)." in said.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [(), ("record_index",)], ids=["whole", "index"])
 def test_drop_is_applied(unpack: Unpack, tell: Tell, names: tuple[str, ...], tmp_path: Path) -> None:
     copy = unpack("v9", "cow_record_index")
@@ -271,6 +273,7 @@ def test_indexes_that_differ(indexed: Unpack, tell: Tell, version: str) -> None:
     assert [json.loads(line) for line in said.out.splitlines()] == rows
 
 
+@pytest.mark.slow
 def test_differences_are_a_list_like_others(indexed: Unpack, tell: Tell) -> None:
     """Whatever is shown of them, all are counted."""
     copy = indexed("v9", "cow")

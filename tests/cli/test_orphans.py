@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, tree
@@ -42,6 +44,7 @@ def test_none(unpack: Unpack, tell: Tell) -> None:
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 def test_delete(unpack: Unpack, tell: Tell) -> None:
     copy, path = dirty(unpack)
     listed(copy, path)

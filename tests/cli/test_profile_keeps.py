@@ -13,6 +13,7 @@ from tests.helpers import Copy
 __all__ = ["copy", "write"]
 
 
+@pytest.mark.slow
 def test_a_profile_keeps_files(write: Write, copy: Copy, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the table is named; the command line can say no."""
     write(profile(copy, "keep_files = true"))

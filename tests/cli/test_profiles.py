@@ -275,6 +275,7 @@ def test_several_tables_have_their_own_settings(
     assert "Europe/Nowhere" in failed["meaning"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_engine")
 def test_several_tables_with_other_engines_need_a_choice(
     write: Write, copy: Copy, unpack: Unpack, tell: Tell, opened: list[dict[str, Any]]

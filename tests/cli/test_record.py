@@ -3,6 +3,8 @@
 import csv
 from shutil import copyfile
 
+import pytest
+
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import put
 
@@ -41,6 +43,7 @@ def test_find_beside_damage(unpack: Unpack, tell: Tell) -> None:
     assert all(row["problem"] and row["file_id"] in row["problem"] for row in said.json["rows"])
 
 
+@pytest.mark.slow
 def test_history(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "mor_part")
     said = tell("record", "history", "17", "-t", copy.path)

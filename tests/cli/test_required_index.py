@@ -66,6 +66,7 @@ def test_after_the_next_write_only_who_names_it_is_told(unpack: Unpack, tell: Te
     assert tell(*words, "--require-index", required).code == (0 if required == "all" else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [restoring, rolling_back])
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_0_again_where_it_was_kept(unpack: Unpack, tell: Tell, version: str, line: Line) -> None:
@@ -75,6 +76,7 @@ def test_0_again_where_it_was_kept(unpack: Unpack, tell: Tell, version: str, lin
         assert tell(*words, "--require-index", required).code == 0
 
 
+@pytest.mark.slow
 def test_a_rerun_names_an_index_that_never_was(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     words = restoring(copy)

@@ -58,6 +58,7 @@ def leftovers(copy: Copy) -> tuple[str, str]:
 # What restores have left.
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("command", ["resume", "restore"])
 def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, version: str, command: str) -> None:

@@ -55,6 +55,7 @@ def test_hudis_own_goes_on(unpack: Unpack, tell: Tell, version: str) -> None:
     assert resume(tell, copy).out == "nothing is pending\n"
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("way", ["hudictl rollback", "hudictl resume --discard-rollbacks"])
 def test_13_an_armed_one_of_the_newest_commit(unpack: Unpack, tell: Tell, version: str, way: str) -> None:
@@ -169,6 +170,7 @@ def test_3_an_armed_one_waits_for_a_command_of_its_own(unpack: Unpack, tell: Tel
     assert (done.code, target in copy.commits) == (0, False)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_restore_without_plan_is_in_no_rollbacks_way(unpack: Unpack, tell: Tell, version: str) -> None:
     """Every rollback is refused while it is there, with the advice to resume."""

@@ -121,6 +121,7 @@ def test_the_plan_names_what_goes_besides(unpack: Unpack, tell: Tell) -> None:
     assert ("record_index" in shown, LATER in shown) == (True, True)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_rollback_that_goes_on_is_named(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_part")
@@ -232,6 +233,7 @@ def edit(file: Path, *keys: str, value: object) -> Path:
     return put(file, json.dumps(document))
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])
 def test_a_saved_plan_is_applied_once(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
@@ -245,6 +247,7 @@ def test_a_saved_plan_is_applied_once(unpack: Unpack, tell: Tell, version: str, 
     assert (again.code, "already rolled back" in again.out) == (0, True)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("step", ["prepare", "delete files"])
 def test_a_saved_plan_goes_on_where_it_died(

@@ -187,6 +187,7 @@ def test_12_another_table(unpack: Unpack, tell: Tell, table: object) -> None:
     assert f"made for file://{copy.path}" in refused(tell, copy, json.dumps(document), 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["restore", "savepoint"])
 def test_12_a_copy_of_the_table(unpack: Unpack, tell: Tell, command: str) -> None:
     """All other facts are the same there; -t alone says that it is meant."""
@@ -304,6 +305,7 @@ def test_a_plan_that_went_through_jq_is_not_changed(unpack: Unpack, tell: Tell, 
     assert tell("apply", str(file), *LOCAL).code == 0
 
 
+@pytest.mark.slow
 def test_a_saved_plan_is_shown_again(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     """As the command showed it; nothing is changed, and a table that has moved is said to have."""
     copy = unpack("v9", "cow_savepoints")

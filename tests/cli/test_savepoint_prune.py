@@ -181,6 +181,7 @@ def test_2_before_anything_is_read(tell: Tell, unpack: Unpack, words: tuple[str,
 # Pruning.
 
 
+@pytest.mark.slow
 def test_the_plan_says_why_and_what_comes_back(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, second, third, last = save_all(copy, "nightly", "hourly", "nightly", "nightly")
@@ -208,6 +209,7 @@ def test_the_plan_says_why_and_what_comes_back(tell: Tell, unpack: Unpack) -> No
     assert tell(*PRUNE, "--keep-last", "1", "--plan", "--detailed-exitcode", "-t", copy.path).code == 20
 
 
+@pytest.mark.slow
 def test_done_and_done_again(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, second, last = save_all(copy, "nightly", "nightly", "nightly")
@@ -230,6 +232,7 @@ def save_plan(tell: Tell, copy: Copy, *rules: str) -> Path:
     return put(copy.path.parent / "plan.json", said.out)
 
 
+@pytest.mark.slow
 def test_a_saved_plan_is_applied_and_once(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     *going, last = save_all(copy, "nightly", "nightly", "nightly")
@@ -240,6 +243,7 @@ def test_a_saved_plan_is_applied_and_once(tell: Tell, unpack: Unpack) -> None:
     assert tell("apply", file, *LOCAL).code == 0
 
 
+@pytest.mark.slow
 def test_a_saved_plan_is_finished(tell: Tell, unpack: Unpack) -> None:
     """One of its savepoints has gone already."""
     copy = unpack("v9", "cow_part")
@@ -251,6 +255,7 @@ def test_a_saved_plan_is_finished(tell: Tell, unpack: Unpack) -> None:
     assert copy.savepoints == [last]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [1, 4])
 def test_12_for_a_saved_plan_where_there_is_another_savepoint(tell: Tell, unpack: Unpack, place: int) -> None:
     """An older one, which would be deleted too; or a newer one, by which another would be."""

@@ -64,6 +64,7 @@ def test_each_damage_names_a_way_back(tell: Tell, unpack: Unpack, version: str, 
     assert tell("check", "--footers", "-t", copy.path).code == 0
 
 
+@pytest.mark.slow
 def test_what_is_planned_asked_and_done_names_the_table(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     line = f"Table cow_part: file://{copy.path}"

@@ -87,6 +87,7 @@ def test_the_values_are_those_of_one_process(engine: LocalEngine) -> None:
         assert {result.value[2] for result in results if result.value} == where
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_the_tasks(engine: LocalEngine) -> None:
     assert engine.processes is not None
     assert list(engine.processes.each(str.upper, KEYS)) == [key.upper() for key in KEYS]

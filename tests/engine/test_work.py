@@ -28,6 +28,7 @@ def test_items_that_wait_run_at_once() -> None:
     assert [result.error for result in each(meet, range(7), 6)] == [None] * 7
 
 
+@pytest.mark.slow
 def test_items_that_do_not_wait_need_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """They would only fight for the interpreter. Nor does time count that the caller takes between them."""
     monkeypatch.setattr(work, "ThreadPoolExecutor", None)
@@ -56,6 +57,7 @@ def test_a_slow_item_lets_others_pass_it_and_keeps_their_answers_in_order() -> N
     assert [result.value for result in each(slow_at_first, range(20), 2)] == [*range(20)]
 
 
+@pytest.mark.slow
 def test_results_that_nobody_has_taken_are_few() -> None:
     """Each may be the listing of a partition: millions of files do not wait in memory."""
     drawn = 0
@@ -73,6 +75,7 @@ def test_results_that_nobody_has_taken_are_few() -> None:
     assert drawn < 20
 
 
+@pytest.mark.slow
 def test_what_is_left_is_not_begun() -> None:
     """Ctrl-C does not wait for all items."""
     begun: list[int] = []

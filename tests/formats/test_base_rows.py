@@ -42,6 +42,7 @@ def test_values_of_orc() -> None:
     assert read("a.orc", content, ["id", "missing"]) == [{"id": 1}, {"id": 2}]
 
 
+@pytest.mark.slow
 def test_rows_of_many_stripes_come_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base_rows, "_BATCH_ROWS", 7)
     content = body(pa.table({"id": list(range(50_000)), "v": ["x" * 100] * 50_000}), stripe_size=65_536)

@@ -65,6 +65,7 @@ def test_names_of_real_tables(version: str, name: str, tmp_path: Path) -> None:
     assert joined == [(one.file_id, one.instant) for one in parsed if one is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("characters", [0, 30, 10_000])
 @given(
     st.lists(

@@ -66,6 +66,7 @@ def close(ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_every_log_of_every_table_has_the_blocks_and_records_that_hudi_reads(version: str) -> None:
     """Data tables, metadata tables and archives."""

@@ -58,6 +58,7 @@ def test_what_would_cost_more_than_its_bytes_is_refused(make: Callable[[], bytes
         read(make())
 
 
+@pytest.mark.slow
 def test_few_long_values_are_decoded_at_a_time() -> None:
     before = pa.default_memory_pool().max_memory()
     with pytest.raises(ValueError, match="are not enough for its rows"):
@@ -75,6 +76,7 @@ def test_a_page_with_an_impossible_header_is_damaged(place: int, byte: int) -> N
         read(body[: 4 + place] + bytes([byte]) + body[5 + place :])
 
 
+@pytest.mark.slow
 def test_a_damaged_footer_does_not_end_the_process() -> None:
     """Each byte of it in turn: pyarrow's objects for columns do, where the number of levels does not fit."""
     body = written(["1"], [b""], compression="none")

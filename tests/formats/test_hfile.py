@@ -68,6 +68,7 @@ def test_every_hfile_of_the_real_tables() -> None:
     assert seen > 800
 
 
+@pytest.mark.slow
 def test_a_real_hfile_written_again_says_the_same() -> None:
     """Entries and file info, in one block as in the original."""
     for label, body, _ in real_hfiles():

@@ -67,6 +67,7 @@ def test_the_hash_is_javas(key: str, code: int) -> None:
         assert group_number(key, groups) == abs(code) % groups
 
 
+@pytest.mark.slow
 @given(st.text(), st.integers(1, 10_000))
 def test_a_key_has_one_of_the_file_groups(key: str, groups: int) -> None:
     assert 0 <= group_number(key, groups) < groups

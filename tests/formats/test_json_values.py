@@ -19,6 +19,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [101, 500, 1020, 100_000, 2_000_000])
 @pytest.mark.parametrize("each", [b"[%s]", b'{"a":%s}', b'[1,"]]]]",{"b":%s}]'])
 def test_deep_json_is_refused(library: str, levels: int, each: bytes) -> None:

@@ -163,6 +163,7 @@ def test_every_cut_is_damage_and_no_flipped_bit_does_more() -> None:
             harmless(flipped, version)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200), st.sampled_from(list(real("mixed", "utf8", "string"))), st.data())
 def test_any_bytes_anywhere_end_in_records_or_a_named_error(
     noise: bytes, case: tuple[str, str, bytes, list[list[str]]], data: st.DataObject

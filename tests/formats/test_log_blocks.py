@@ -309,6 +309,7 @@ def test_every_corrupt_block_says_why() -> None:
             list(read_blocks(reader(body), len(body), strict=True))
 
 
+@pytest.mark.slow
 def test_a_header_that_costs_more_than_any_real_one_is_damage() -> None:
     """It is not read: each byte would cost seven in memory."""
     most = 16 * 1024 * 1024

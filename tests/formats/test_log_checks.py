@@ -260,6 +260,7 @@ def test_no_bytes_are_too_much(junk: bytes, at: int, dropped: int) -> None:
         assert all(defect.defect and defect.what for defect in found.defects)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 def test_no_content_is_too_much(content: bytes) -> None:
     for kind in (AVRO_DATA, CDC_DATA, DELETE, HFILE_DATA, PARQUET_DATA):

@@ -1,5 +1,6 @@
 """The instants of a log's blocks: what its pieces say, together, is what the whole log does."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def test_an_instant_has_its_first_place_and_its_last() -> None:
     )
 
 
+@pytest.mark.slow
 @given(kinds=st.lists(KINDS), cut=st.integers(0, 20))
 def test_pieces_say_what_the_whole_log_does(kinds: list[tuple[str, str | None]], cut: int) -> None:
     every = [mention(number, block(number, *kind)) for number, kind in enumerate(kinds)]

@@ -70,6 +70,7 @@ def test_a_version_that_is_null_and_blocks_that_tell_their_size() -> None:
     assert read(bytes(null)) == {"p": "n1/n2"}
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_damage_never_looks_like_a_savepoint(data: st.DataObject) -> None:
     """Cut off anywhere, it is damage; with a byte changed it is damage, or says something else."""

@@ -286,6 +286,7 @@ def test_a_plan_and_its_execution(unpack: Unpack, tell: Tell, case: Case) -> Non
     assert listing(other) == listing(copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.name not in ("undo", "undo drop")], ids=str)
 def test_again_there_is_nothing_to_do(unpack: Unpack, tell: Tell, case: Case) -> None:
     """But for a rollback that is known by its record, a plan says so; an undone operation is not there."""

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import hudictl
 from hudictl.cli.main import run
 from tests import support
@@ -14,6 +16,7 @@ def data_of(page: str) -> str:
     return str(found)
 
 
+@pytest.mark.slow
 def test_a_page_in_a_program(tmp_path: Path) -> None:
     path = support.unpack("v9", "mor_failed_lazy", tmp_path)
     with hudictl.open(str(path), engine="local") as table:

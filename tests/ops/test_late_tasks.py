@@ -85,6 +85,7 @@ def test_a_name_that_is_used_again_stays(unpack: Unpack, version: str, name: str
     assert ("delete files" if gone else "write rollback blocks") in engine.labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operate", OPERATIONS)
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_what_undo_has_brought_back_stays(unpack: Unpack, version: str, operate: Callable[..., str]) -> None:
@@ -117,6 +118,7 @@ def take_over(copy: Copy) -> None:
     storage.create(f"{OWN}/claim-{max(claim_links(storage)) + 1}", _encode(owner, released=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operate", OPERATIONS)
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_who_takes_over_before_the_tasks(unpack: Unpack, version: str, operate: Callable[..., str]) -> None:

@@ -117,6 +117,7 @@ def test_the_columns_that_matter_are_shown_and_all_others_named(screen: Any, wid
     assert INSTANT in whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_wider_terminal_never_shows_less(screen: Any, kind: str) -> None:
     before: set[str] = set()

@@ -98,6 +98,7 @@ def test_each_file_of_a_table_as_the_lists_have_it(unpack: Unpack, version: str,
             assert said[file.path].fate in ("replaced", "saved", "planned", "pending")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_the_parts_of_names(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")
@@ -117,6 +118,7 @@ def test_the_parts_of_names(unpack: Unpack, version: str) -> None:
     assert (found.written_by == found.instant) is (version != "v6")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_what_is_not_there(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

@@ -110,6 +110,7 @@ def unknown(copy: Copy, said: str, partition: str | None = None) -> None:
         history(copy, said, ALL, partition)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_one_file_by_its_name_or_path_and_in_one_partition(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
@@ -204,6 +205,7 @@ def test_a_rollback_names_the_instant_that_it_removes(unpack: Unpack, version: s
     assert (row.action, row.event, row.target, row.state) == ("rollback", "deleted", last.time, "COMPLETED")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_clean_of_a_whole_partition_is_in_the_history_of_all_its_files(unpack: Unpack, version: str) -> None:
     """It names none of them. Without --partition, the file group's other events say where it is."""

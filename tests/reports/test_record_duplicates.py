@@ -58,6 +58,7 @@ def newest_base(copy: Copy) -> str:
     return min(path.relative_to(copy.path).as_posix() for path in copy.path.glob("part-0/*.parquet"))
 
 
+@pytest.mark.slow
 @support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(
     ("version", "name"),

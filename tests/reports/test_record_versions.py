@@ -187,6 +187,7 @@ def test_keys_that_are_computed(unpack: Unpack) -> None:
         found(copy.path, "1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "reads"), [("orc_cow", True), ("hfile_mor", False)])
 def test_other_base_files(tmp_path: Path, name: str, reads: bool) -> None:
     """ORC is read; of HFiles the rows say that they are not."""

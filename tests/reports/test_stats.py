@@ -28,6 +28,7 @@ def bases(copy: Copy, partition: str) -> list[Path]:
     return sorted((copy.path / partition).glob("*.parquet"), key=lambda path: path.name.split("_")[2])
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=30), st.floats(0, 1))
 def test_a_percentile_is_between_its_neighbours(values: list[int], share: float) -> None:
     ordered = sorted(values)

@@ -17,6 +17,7 @@ def by_name(copy: Copy, *, unset: bool) -> dict[str, PropertyRow]:
     return {row.name: row for row in property_rows(copy.table, unset=unset)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_all_that_the_file_says_and_nothing_else(unpack: Unpack, version: str) -> None:
     for name in support.every_name(version):

@@ -54,6 +54,7 @@ def test_the_metadata_table_has_lanes_of_its_own(unpack: Unpack) -> None:
     assert metadata_bars(unpack("v9", "mor_flat_nomdt").table, ALL) == Bars((), ())
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 300), st.none() | st.integers(0, 100)), min_size=1, max_size=8))
 def test_what_is_at_work_together_is_in_rows(spans: list[tuple[int, int | None]]) -> None:
     """Completed ones fill the rows from above, and those that have not ended are below them."""

@@ -25,6 +25,7 @@ def made(copy: Copy, settings: Settings = NOTHING_GIVEN, *, quick: bool = False)
     return timeline_report(copy.table, None if quick else ENGINE, options)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=50), st.integers(0, 2**32))
 def test_each_slice_is_in_one_bin(sizes: list[int], limit: int) -> None:
     found = slice_sizes(sizes, limit)
@@ -72,6 +73,7 @@ def test_what_is_pending_and_what_ends_it(unpack: Unpack, name: str, blocks: tup
     assert f"`{ends}" in first.advice
 
 
+@pytest.mark.slow
 def test_what_holds_services_back(unpack: Unpack) -> None:
     """By the writers' settings, and where they give none by Hudi's defaults."""
     settings = Settings(

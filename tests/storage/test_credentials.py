@@ -86,6 +86,7 @@ def test_azure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("az://c/t", account_key=HUSH).source == "storage option account_key"
 
 
+@pytest.mark.slow
 def test_hdfs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert found("hdfs://n/t") == Credentials("no Kerberos: the user's name", ("HADOOP_CONF_DIR is not set",))
     assert found("webhdfs://n/t", user="hudi").source == "no Kerberos: the user's name hudi"

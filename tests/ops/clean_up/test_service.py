@@ -38,6 +38,7 @@ def refused(copy: Copy, error: type[HudictlError], says: str, idle_ms: int = DEF
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_clean_without_plan_is_removed_and_recorded(unpack: Unpack, version: str, damage: str) -> None:

@@ -89,6 +89,7 @@ def test_it_has_the_files_that_a_restore_requires(
     assert max(times) == instant or name == "cow_cluster"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_restore_and_a_copy_end_the_same(unpack: Unpack, version: str, tmp_path: Path) -> None:
     copy, to = unpack(version, "mor_part"), tmp_path / "to"

@@ -177,6 +177,7 @@ def test_files_that_it_keeps_from_readers_do_not_come_back(unpack: Unpack, versi
     assert not seen(copy, path)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("partition", ["old", "part-1/below"])
 @FATES
@@ -263,6 +264,7 @@ def test_a_log_below_version_8_counts_by_its_blocks(unpack: Unpack, committed: b
         plan(copy, target)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_hudictl_has_begun_goes_on_and_what_hudi_has_begun_is_looked_at(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")

@@ -401,6 +401,7 @@ def test_a_pending_write_needs_nothing(unpack: Unpack, version: str) -> None:
     assert rollback_of(copy, target).undo.needed is None
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

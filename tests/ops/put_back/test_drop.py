@@ -78,6 +78,7 @@ def test_what_is_gone_is_not_undone(unpack: Unpack, version: str, operation: obj
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_an_undo_that_died_at_its_very_end_is_one(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str
@@ -105,6 +106,7 @@ def begun(copy: Copy, time: str) -> None:
         undo(copy, time, At("put files back", dies))
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_an_age_does_not_drop_what_an_undo_that_died_needs(unpack: Unpack, version: str) -> None:
     """It is finished, or dropped by its name."""
@@ -119,6 +121,7 @@ def test_an_age_does_not_drop_what_an_undo_that_died_needs(unpack: Unpack, versi
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_an_undo_that_begins_after_the_plan_keeps_its_files(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     time = restore(copy, copy.commits[0], options=KEEPING).restore
@@ -129,6 +132,7 @@ def test_an_undo_that_begins_after_the_plan_keeps_its_files(unpack: Unpack) -> N
     undo(copy, time)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("record", [b"", None], ids=["damaged", "missing"])
 def test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out(

@@ -30,6 +30,7 @@ def lists(copy: Copy, time: str) -> Path:
     return copy.path / OWN / "undo" / time / "back"
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("step", ["publish instants again", "put the properties back"])
 def test_a_file_that_is_lost_after_it_was_back_is_named(unpack: Unpack, version: str, step: str) -> None:
@@ -52,6 +53,7 @@ def test_a_file_that_is_lost_after_it_was_back_is_named(unpack: Unpack, version:
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
 
 
+@pytest.mark.slow
 def test_an_undo_that_an_earlier_release_has_begun_is_finished(unpack: Unpack) -> None:
     """It has recorded nothing of the data files."""
     copy = unpack("v9", "cow_savepoints")
@@ -63,6 +65,7 @@ def test_an_undo_that_an_earlier_release_has_begun_is_finished(unpack: Unpack) -
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_what_an_undo_recorded_that_did_not_begin_counts_no_more(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     before = state(copy)
@@ -72,6 +75,7 @@ def test_what_an_undo_recorded_that_did_not_begin_counts_no_more(unpack: Unpack)
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_a_long_list_is_in_pieces(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudictl.table.kept._PIECE", 2)
     copy = unpack("v9", "cow_savepoints")
@@ -86,6 +90,7 @@ def test_a_long_list_is_in_pieces(unpack: Unpack, monkeypatch: pytest.MonkeyPatc
     assert state(copy) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", ["{", "5", "[5]", '[["a", "b", "many"]]'])
 def test_a_damaged_list(unpack: Unpack, body: str) -> None:
     copy = unpack("v9", "cow_savepoints")
@@ -100,6 +105,7 @@ def test_a_damaged_list(unpack: Unpack, body: str) -> None:
     assert state(copy) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_data_file_that_is_a_link_comes_back_as_one(unpack: Unpack, version: str, tmp_path: Path) -> None:
     """It has another size than what it points to."""

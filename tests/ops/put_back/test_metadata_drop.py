@@ -138,6 +138,7 @@ def test_a_change_since_then_refuses_it(
     assert [row.possible for row in undo_rows(copy.table)] == [False]
 
 
+@pytest.mark.slow
 def test_a_second_drop_is_undone_first(unpack: Unpack) -> None:
     copy = unpack("v9", TABLE)
     before = state(copy)
@@ -180,6 +181,7 @@ def test_a_drop_that_died_is_undone(unpack: Unpack, version: str, names: tuple[s
     assert not list((copy.meta / ".hudictl").glob("dropped-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keeps", [True, False], ids=["keeps", "deletes"])
 def test_a_drop_that_died_is_finished(unpack: Unpack, keeps: bool) -> None:
     """Both are undone, if the second one kept its files too; else neither can be."""
@@ -238,6 +240,7 @@ def test_the_metafile_goes_when_the_metadata_table_is_in_use(
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_an_index_comes_back_while_the_rest_stays_in_use(unpack: Unpack) -> None:
     """Readers would see other rows without it, where it alone knows a partition."""
     copy = unpack("v9", TABLE)
@@ -275,6 +278,7 @@ def test_properties_that_were_changed_since_a_deletion(unpack: Unpack) -> None:
     assert begun_undo(copy.table) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_an_undo_of_a_rollback_makes_the_metafile_meanwhile(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str

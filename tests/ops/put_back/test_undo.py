@@ -85,7 +85,6 @@ def in_the_way(copy: Copy) -> None:
     put(copy.path / kept.relative_to(room), b"another file")
 
 
-@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize(
     "name", ["cow_savepoints", "mor_savepoints", "cow_flat_nomdt", "mor_failed_lazy", "cow_cluster"]
@@ -185,6 +184,7 @@ def test_while_an_undo_has_begun_nothing_else_begins(unpack: Unpack, version: st
     assert (state(copy), begun_undo(copy.table)) == (before, None)
 
 
+@pytest.mark.slow
 def test_an_undo_that_cannot_end_is_dropped_and_the_restore_finished(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     target = copy.commits[0]
@@ -202,6 +202,7 @@ def test_an_undo_that_cannot_end_is_dropped_and_the_restore_finished(unpack: Unp
     assert {orphan.file.path for orphan in find_orphans(facts, ENGINE)} == copy.data() - after
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_pending_one_is_undone_not_withdrawn_and_not_dropped(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
@@ -236,6 +237,7 @@ def test_a_restore_that_another_writer_disturbs_keeps_nothing(unpack: Unpack) ->
     assert not list(room_times(copy.table))
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 def test_a_rollback(unpack: Unpack, version: str, name: str) -> None:
@@ -247,6 +249,7 @@ def test_a_rollback(unpack: Unpack, version: str, name: str) -> None:
     assert state(copy) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_rollback_that_another_program_has_begun(unpack: Unpack, version: str) -> None:
     """It is pending again, with the heartbeat of its writer."""
@@ -353,6 +356,7 @@ def test_a_partition_that_is_a_link_now(unpack: Unpack, tmp_path: Path) -> None:
     assert tree(elsewhere) == seen
 
 
+@pytest.mark.slow
 def test_where_files_of_others_cannot_be_linked(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux allows links to one's own files alone, as it is set up: they are renamed then."""
     copy = unpack("v9", "mor_savepoints")
@@ -387,6 +391,7 @@ def test_a_drop_of_the_metadata_table_since_then(unpack: Unpack) -> None:
         plan_undo(session(copy.table), time, 0)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_an_interrupted_update_of_the_properties_is_as_before(unpack: Unpack, version: str) -> None:
     """The operation ends it; so its backup comes back, too."""
@@ -397,6 +402,7 @@ def test_an_interrupted_update_of_the_properties_is_as_before(unpack: Unpack, ve
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_a_drop_that_died_is_finished(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     """That an undo has begun is forgotten first: without its record nothing would end it."""
     copy = unpack("v9", "cow_part")
@@ -451,6 +457,7 @@ def test_what_comes_after_the_plan_stops_it(unpack: Unpack) -> None:
     assert (state(copy), begun_undo(copy.table)) == (before, None)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str) -> None:
@@ -481,6 +488,7 @@ def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, v
     assert set(kinds) == {0, 1, 2, 3}
 
 
+@pytest.mark.slow
 def test_what_did_not_come_back_is_said(unpack: Unpack) -> None:
     """And the record of what is kept stays."""
     copy = unpack("v9", "cow_part")

@@ -78,6 +78,7 @@ def test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins(place: InB
     assert not [key for key in place.bucket.stacks if key.endswith(".begun")]
 
 
+@pytest.mark.slow
 def test_properties_that_the_bucket_has_deleted(place: InBucket) -> None:
     time, left = place.restore(), place.state()
     stack = place.bucket.stacks["t/.hoodie/hoodie.properties"]
@@ -87,6 +88,7 @@ def test_properties_that_the_bucket_has_deleted(place: InBucket) -> None:
     assert place.state() == left
 
 
+@pytest.mark.slow
 def test_until_when_an_undo_is_possible(place: InBucket) -> None:
     place.bucket.rules = [{"Status": "Enabled", "NoncurrentVersionExpiration": {"NoncurrentDays": 30}}]
     time = place.restore()
@@ -98,6 +100,7 @@ def test_until_when_an_undo_is_possible(place: InBucket) -> None:
     assert str(row.expires_utc) > room.begun_at
 
 
+@pytest.mark.slow
 def test_a_drop_deletes_the_record_alone(place: InBucket) -> None:
     """It frees nothing: the bucket keeps its old versions."""
     time = place.restore()
@@ -113,6 +116,7 @@ def test_a_drop_deletes_the_record_alone(place: InBucket) -> None:
         place.undo(time)
 
 
+@pytest.mark.slow
 def test_the_notes_of_the_timeline_are_dropped_first(place: InBucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a death an undo is refused, because of files on the timeline: it would leave those without a note."""
     time = place.restore()
@@ -169,6 +173,7 @@ def test_without_the_right_to_remove_markers_versions_are_copied(place: InBucket
     assert place.contents() == contents
 
 
+@pytest.mark.slow
 def test_a_table_that_was_copied_out_of_its_bucket(place: InBucket, tmp_path: Path) -> None:
     time = place.restore()
     copy = tmp_path / "copied"
@@ -198,6 +203,7 @@ def test_one_of_a_table_without_changed_properties(tmp_path: Path) -> None:
         other.undo(time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body", ["{", "[1]", '[["a", "v", "many", 0, ""]]', '[[".hoodie/.hudictl/claim-1", "v", 1, 0, ""]]']
 )
@@ -209,6 +215,7 @@ def test_a_record_that_is_damaged(place: InBucket, body: str) -> None:
         place.undo(time)
 
 
+@pytest.mark.slow
 def test_a_room_of_the_first_form(place: InBucket) -> None:
     """Without a word of versions it has none."""
     time = place.restore()

@@ -439,6 +439,7 @@ def test_the_merged_file_of_a_dead_writer_stands_for_a_damaged_one(tmp_path: Pat
     assert live(base) == right - set(low) | {high.name}
 
 
+@pytest.mark.slow
 def test_a_file_with_damaged_contents_makes_room(tmp_path: Path) -> None:
     """Its times can be read, and another column cannot: Hudi's merge of the archive would fail at it."""
     base = support.unpack("v9", "cow_cleaned", tmp_path)

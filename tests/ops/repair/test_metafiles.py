@@ -40,6 +40,7 @@ def metafile(copy: Copy, partition: str = "part-1") -> Path:
     return copy.path / partition / NAME
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "nested_partitions"])
 def test_it_has_the_values_of_before(unpack: Unpack, version: str, name: str) -> None:

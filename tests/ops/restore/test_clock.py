@@ -43,6 +43,7 @@ def dead_in_tokyo(copy: Copy, target: str, step: str) -> str:
     return found.time
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.short("v6-UTC", "v9-America/New_York")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])

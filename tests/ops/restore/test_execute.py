@@ -255,6 +255,7 @@ def test_all_rollback_plans_stand_before_the_first_instant_goes(unpack: Unpack, 
     assert seen.done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"garbage"])
 def test_an_instant_without_readable_plan_is_not_un_published(unpack: Unpack, damage: bytes) -> None:
     """Hudi throws such a plan away, and would then take the instant for a failed write without files."""

@@ -19,6 +19,7 @@ VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 # Pitfalls 16: later savepoints.
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 def test_later_savepoints_are_in_the_way_unless_they_may_go(unpack: Unpack, version: str, name: str) -> None:

@@ -51,6 +51,7 @@ def remove(copy: Copy) -> Leftovers:
 # Rollbacks: pitfalls 19.
 
 
+@pytest.mark.slow
 @VERSIONS
 @STATES
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
@@ -244,6 +245,7 @@ def test_a_timeline_that_is_not_known_is_not_changed(unpack: Unpack) -> None:
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_restore_that_was_requested_without_a_plan(unpack: Unpack, version: str) -> None:
     """Hudi below table version 8 creates the file before it writes the plan, and may die between."""

@@ -31,6 +31,7 @@ def log_compaction(copy: Copy, state: str) -> tuple[str, str]:
     return before, time
 
 
+@pytest.mark.slow
 @VERSIONS
 @STATES
 def test_it_is_taken_back(unpack: Unpack, version: str, state: str) -> None:
@@ -60,6 +61,7 @@ def test_it_is_pending_as_a_delta_commit_until_it_goes(unpack: Unpack, version: 
     assert seen == [{f"{time}.deltacommit.requested", f"{time}.deltacommit.inflight"}]
 
 
+@pytest.mark.slow
 @VERSIONS
 @STATES
 def test_no_plan_names_the_action(unpack: Unpack, version: str, state: str) -> None:
@@ -77,6 +79,7 @@ def test_no_plan_names_the_action(unpack: Unpack, version: str, state: str) -> N
     assert plan(copy, before).nothing_to_do
 
 
+@pytest.mark.slow
 @VERSIONS
 @STATES
 @pytest.mark.parametrize("left", ["nothing", "requested"])

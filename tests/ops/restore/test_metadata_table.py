@@ -199,6 +199,7 @@ def test_where_it_still_differs_from_storage_it_is_given_up(
     assert path in str(done.metadata_table_given_up)
 
 
+@pytest.mark.slow
 @SHORT
 @STORES
 def test_damage_that_is_found_late_gives_it_up(
@@ -259,6 +260,7 @@ def test_it_comes_back_to_whoever_resumes(
     assert_indexes(copy)
 
 
+@pytest.mark.slow
 @pytest.mark.short("v6-object store", "v9-moves folders")
 @VERSIONS
 @STORES
@@ -300,6 +302,7 @@ def test_it_comes_back_after_a_death_at_its_own_rollback(
     assert copy.table.metadata_partitions == used
 
 
+@pytest.mark.slow
 @SHORT
 @STORES
 def test_a_restore_that_dies_between_listing_it_and_publishing_ends_well(

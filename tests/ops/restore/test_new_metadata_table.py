@@ -96,6 +96,7 @@ def test_one_that_begins_where_there_was_none(unpack: Unpack, version: str, step
     ends(copy, target, [], kept=False)
 
 
+@pytest.mark.slow
 @SHORT
 @VERSIONS
 @KEPT
@@ -109,6 +110,7 @@ def test_one_that_begins_when_the_other_is_out_of_use(
     ends(copy, target, first, kept=metadata == "keep" and store == "moves folders")
 
 
+@pytest.mark.slow
 @SHORT
 @VERSIONS
 @KEPT
@@ -131,6 +133,7 @@ def test_one_that_begins_while_a_step_is_at_work(
     ends(copy, target, first, kept=bool(first) and metadata == "keep" and store == "moves folders")
 
 
+@pytest.mark.slow
 @SHORT
 @VERSIONS
 @KEPT

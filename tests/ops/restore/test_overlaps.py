@@ -43,6 +43,7 @@ def test_the_tables_own_rule_decides_and_the_plan_says_so(overlap: Unpack, versi
     assert [(entry.time, entry.removed) for entry in made.overlaps] == [(instants(copy)["T"], version == "v9")]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", OVERLAPS)
 @pytest.mark.parametrize("rule", RULES)
@@ -102,6 +103,7 @@ def test_where_the_compactions_own_files_were_cleaned(overlap: Unpack, version: 
     assert planned(copy).nothing_to_do
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_savepoint_that_protects_too_little_is_told_and_mended(overlap: Unpack, version: str) -> None:
     """Hudi's own beside a pending compaction: told while nothing is lost yet, and adding the files ends it."""
@@ -134,6 +136,7 @@ def test_hudictls_own_savepoint_protects_all(overlap: Unpack, version: str, name
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == TOO_LITTLE]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_writer", "mor_writer"])
 @pytest.mark.parametrize("to", ["S", "T"])

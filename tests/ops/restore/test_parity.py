@@ -53,6 +53,7 @@ SUCCEEDED = [case for case in cases() if outcome(*case).get("ok")]
 FAILED = [case for case in cases() if failed(*case)]
 
 
+@pytest.mark.slow
 @pytest.mark.short(
     "cow_part",
     "mor_part",

@@ -223,6 +223,7 @@ def test_it_is_withdrawn_only_while_the_files_of_archived_writes_are_there(
     assert (copy.data(), {entry.time for entry in archived_after(copy.table, "")}) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_resume_goes_on_past_the_archive(archived: Callable[[str], Copy], version: str) -> None:
     """Also where the timeline and the files are done, and the archive is not."""

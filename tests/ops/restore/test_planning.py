@@ -275,6 +275,7 @@ def test_a_pending_write_that_did_something_just_now_may_be_running(
 # Pitfalls 20, 29 and 31: what the savepoint needs.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("emptied", [False, True], ids=["missing", "empty"])
 @pytest.mark.parametrize(("version", "name"), [("v6", "mor_savepoints"), ("v8", "mor_savepoints"), ("v9", "cow_part")])
 def test_a_missing_file_is_named(unpack: Unpack, version: str, name: str, emptied: bool) -> None:

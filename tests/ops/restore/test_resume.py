@@ -149,6 +149,7 @@ def test_a_full_disk_while_a_savepoint_is_written(unpack: Unpack, monkeypatch: p
 # Another place.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 @pytest.mark.parametrize("name", ["mor_restore_interrupted", "cow_rollback_interrupted"])
 def test_a_table_that_was_moved(unpack: Unpack, version: str, name: str, tmp_path: Path) -> None:
@@ -323,6 +324,7 @@ def test_a_completed_file_that_another_attempt_wrote_is_not_written_twice(unpack
     assert len(list(copy.timeline.glob("*.restore"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("died", ["while instants went", "when all were gone"])
 def test_the_metadata_names_all_instants_not_only_the_last_attempts(
     unpack: Unpack, monkeypatch: pytest.MonkeyPatch, died: str
@@ -405,6 +407,7 @@ def test_storage_says_what_it_could_not_list(unpack: Unpack, monkeypatch: pytest
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_restore_whose_result_has_no_content_goes_on(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_savepoints")
@@ -455,6 +458,7 @@ def test_a_partition_that_only_an_unpublished_instant_names(unpack: Unpack, vers
     assert f"bare/{name}" not in copy.data()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discard", [False, True])
 @pytest.mark.parametrize("left", ["inflight", "requested"])
 @pytest.mark.parametrize("version", support.VERSIONS)

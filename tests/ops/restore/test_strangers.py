@@ -107,6 +107,7 @@ def test_a_rollback_leaves_them(unpack: Unpack, version: str, name: str, place: 
     assert tree(other) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_part"), ("v9", "cow_savepoints")])
 @pytest.mark.parametrize("place", TABLES_INSIDE)
 def test_another_table_is_no_heap_of_orphans(unpack: Unpack, version: str, name: str, place: str) -> None:
@@ -142,6 +143,7 @@ def test_what_is_behind_a_link_is_never_deleted(unpack: Unpack, version: str, tm
     assert [entry.subject for entry in found if entry.finding == "linked-folder"] == ["part-0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["backup", "part-0/backup"])
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_a_link_to_a_folder_hinders_nothing(unpack: Unpack, version: str, place: str, tmp_path: Path) -> None:
@@ -189,6 +191,7 @@ def test_after_the_restore_the_copies_are_reported(unpack: Unpack) -> None:
     assert {orphan.file.partition for orphan in planned.left} == {"part-0.bak"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v6", "cow_part"), ("v9", "mor_part")])
 def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Unpack, version: str, name: str) -> None:
     """A job with a wrong base path has made a .hoodie in it: nothing is done before that is cleared up."""

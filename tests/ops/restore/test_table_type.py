@@ -66,6 +66,7 @@ def refused(copy: Copy, named: str, act: Callable[[], object]) -> Refused:
     return found.value
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_readers_would_not_see_is_refused(mixed: Mixed, version: str, tmp_path: Path) -> None:
     copy = mixed(version)
@@ -132,6 +133,7 @@ def test_a_rollback_that_would_show_delta_commits_is_refused(mixed: Mixed, versi
     assert rollback_of(copy, LATER)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_rollback_may_leave_hidden_what_is_hidden(unpack: Unpack, version: str) -> None:
     """A file group that no compaction has read is not seen before either. A restore to the compaction would lose it."""
@@ -149,6 +151,7 @@ def test_a_rollback_may_leave_hidden_what_is_hidden(unpack: Unpack, version: str
     assert error.fields["unseen"] == [hidden.relative_to(copy.path).as_posix()]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("keeps", [False, True], ids=["deletes", "keeps"])
 def test_the_type_comes_back_with_the_table(mixed: Mixed, version: str, keeps: bool) -> None:
@@ -213,6 +216,7 @@ def test_the_type_is_withdrawn_with_the_restore(mixed: Mixed, version: str, step
     assert (copy.table.type, reader.snapshot(copy.path).digest) == (COPY_ON_WRITE, before)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_copy_on_write_comes_back_from_merge_on_read(unpack: Unpack, version: str) -> None:
     """The other way round, after delta commits: below table version 8 their rows in logs are hidden, too."""

@@ -63,6 +63,7 @@ def test_while_nothing_was_deleted_a_restore_can_be_withdrawn(
     assert plan(copy, oldest(copy), OPTIONS).resumes is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "name"), TABLES)
 @pytest.mark.parametrize("step", ["verify", "remove instants", "publish the restore"])
 def test_once_files_were_deleted_it_can_only_be_finished(unpack: Unpack, version: str, name: str, step: str) -> None:
@@ -311,6 +312,7 @@ def test_of_several_pending_restores_none_is_withdrawn(unpack: Unpack) -> None:
         withdraw(copy)
 
 
+@pytest.mark.slow
 @BOTH
 def test_its_own_savepoint_goes_and_the_operators_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

@@ -134,6 +134,7 @@ def test_version_6_where_its_rows_are_in_logs_that_stay(unpack: Unpack) -> None:
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_no_sample_is_ahead(unpack: Unpack, version: str) -> None:
     for name in support.names(version):

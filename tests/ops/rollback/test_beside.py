@@ -410,6 +410,7 @@ def test_version_6_an_empty_log_that_others_meet_after_planning(unpack: Unpack, 
 # Its own heartbeat.
 
 
+@pytest.mark.slow
 def test_version_9_the_rollback_beats_until_it_is_published(tmp_path: Path) -> None:
     """Lazy cleaners of Hudi 1.2 leave it alone then."""
     seen: dict[str, list[str]] = {}

@@ -30,6 +30,7 @@ def dead_in_tokyo(copy: Copy, step: str) -> tuple[str, str]:
     return found.time, target
 
 
+@pytest.mark.slow
 @VERSIONS
 @CASES
 @pytest.mark.short("v6-UTC", "v9-America/New_York")

@@ -147,6 +147,7 @@ def test_version_6_the_rollback_block_takes_the_targets_rows_and_no_later_ones(u
 # Table services that are pending.
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("options", [None, KEEP_PLAN], ids=["away", "requested again"])
 def test_a_clustering_that_died(unpack: Unpack, version: str, options: RollbackOptions | None) -> None:

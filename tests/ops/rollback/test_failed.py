@@ -63,6 +63,7 @@ def test_nothing_is_pending(unpack: Unpack, version: str, policy: str, name: str
     assert choose(unpack(version, name), policy) == Choice((), (), ())
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_lazy_takes_what_has_an_expired_heartbeat(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_failed_lazy")
@@ -87,6 +88,7 @@ def test_lazy_leaves_alone_what_runs_or_nobody_knows(unpack: Unpack, version: st
     assert (targets(found), left(found)) == ([], [unknown])
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_failed_direct", "cow_failed_tls", "mor_failed_direct", "mor_failed_lazy"])
 def test_eager_takes_every_silent_write(unpack: Unpack, version: str, name: str) -> None:
@@ -191,6 +193,7 @@ def test_a_rollback_of_a_completed_commit_is_nobodys_failed_write(unpack: Unpack
     assert targets(choose(copy)) == [target]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_hudis_own_pending_rollback_is_finished(unpack: Unpack, version: str) -> None:
     """As Hudi's own cleaning does, whether the write has beaten or not; not while it may be running."""

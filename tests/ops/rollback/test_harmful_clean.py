@@ -42,6 +42,7 @@ def refused(copy: Copy, error: type[HudictlError], says: str) -> None:
     assert tree(copy.path) == before
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("begun", [False, True])
 def test_it_is_removed_as_check_says(unpack: Unpack, version: str, begun: bool) -> None:
@@ -57,6 +58,7 @@ def test_it_is_removed_as_check_says(unpack: Unpack, version: str, begun: bool) 
     assert not check(copy)
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_it_has_deleted_the_metadata_table_still_lists(unpack: Unpack, version: str) -> None:
     """Each reader and clean that goes by the listing would miss it."""

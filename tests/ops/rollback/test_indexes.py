@@ -166,6 +166,7 @@ def test_what_is_not_proved_is_no_finding(table: Copy, monkeypatch: pytest.Monke
     assert holding(table) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.short(
     "v6-cow_part",
     "v6-mor_failed_lazy",

@@ -282,6 +282,7 @@ def test_its_files_are_gone_from_the_disk_before_its_deltacommit(
         assert f"sync {partition}" in log[last:gone]
 
 
+@pytest.mark.slow
 @IN_NAMES
 @pytest.mark.parametrize("name", ["cow_part", "cow_cleaned"])
 @pytest.mark.parametrize("function", ["_delete", "delete_instant", "remove_traces"])
@@ -344,6 +345,7 @@ def test_a_file_of_it_that_cannot_be_deleted(unpack: Unpack, version: str, monke
 # What Hudi, or an earlier attempt, has done there already.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "suffix"), [("v6", "006"), ("v6", ""), ("v8", ""), ("v9", "")])
 def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: str) -> None:
     copy = unpack(version, "cow_part")
@@ -380,6 +382,7 @@ def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: s
     assert_kept(copy, first, [target])
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
 def test_a_pending_write_that_it_has_never_heard_of(unpack: Unpack, version: str, step: str) -> None:

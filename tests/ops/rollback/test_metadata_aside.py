@@ -64,6 +64,7 @@ def listed(copy: Copy) -> set[str]:
     return {f"{partition}/{name}" for partition, names in read_listing(metadata, []).items() for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mor_part", "mor_failed_direct", "mor_failed_lazy", "mor_savepoints"])
 @STORES
 def test_version_6_rollback_blocks_are_listed(
@@ -157,6 +158,7 @@ def test_version_6_it_comes_back_to_whoever_goes_on(
     assert copy.table.metadata_partitions == used
 
 
+@pytest.mark.slow
 @STORES
 @pytest.mark.parametrize("work", ["_undo", "_bring_in_line", "write_listing", "put_back", "set_aside"])
 def test_version_6_it_comes_back_after_a_death_at_its_own_rollback(

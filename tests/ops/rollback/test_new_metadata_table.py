@@ -74,6 +74,7 @@ def test_one_that_begins_before_the_rollback(unpack: Unpack, version: str, step:
     assert (copy.having("rollback"), copy.data()) == ([], before)
 
 
+@pytest.mark.slow
 @SHORT
 @VERSIONS
 @STEPS

@@ -50,6 +50,7 @@ def test_all_go_and_nothing_else(unpack: Unpack, version: str, name: str) -> Non
     assert copy.data() == kept
 
 
+@pytest.mark.slow
 def test_the_cost_does_not_grow(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readings of the timeline, listings, waits, claims, and jobs that delete."""
     counted: Counter[str] = Counter()

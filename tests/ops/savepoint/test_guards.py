@@ -391,6 +391,7 @@ def test_a_saved_deletion_is_of_this_very_savepoint(unpack: Unpack, version: str
     assert moved(before, plan_deletion(session(copy.table), target).fingerprint) == ["savepoint"]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("metadata_table", [True, False])
 def test_a_file_of_a_rolled_back_write_is_not_kept(unpack: Unpack, version: str, metadata_table: bool) -> None:

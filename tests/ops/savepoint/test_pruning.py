@@ -32,6 +32,7 @@ def refused(copy: Copy, options: PruneOptions = NIGHTLY) -> HudictlError:
     return caught.value
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_those_that_no_rule_keeps_are_deleted_and_all_else_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
@@ -53,6 +54,7 @@ def test_those_that_no_rule_keeps_are_deleted_and_all_else_stays(unpack: Unpack,
     assert all(before[name] == found for name, found in left.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "tags", "kept"),
     [
@@ -84,6 +86,7 @@ def test_the_reasons_say_why_one_is_not_chosen(unpack: Unpack) -> None:
     assert fates(planned(copy)) == dict(zip(saved, reasons, strict=True))
 
 
+@pytest.mark.slow
 def test_hudictls_temporary_ones_are_never_touched(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     first, second, third, _ = save_all(copy)
@@ -199,6 +202,7 @@ def test_13_where_none_can_be_restored(unpack: Unpack) -> None:
     assert (error.exit_code, error.fields["savepoints"]) == (13, copy.savepoints[::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True])
 def test_beside_a_running_writer_the_files_decide(unpack: Unpack, damaged: bool) -> None:
     """A restore would be refused; the savepoints are as good as before."""

@@ -78,6 +78,7 @@ def test_it_stops_where_the_table_has_changed(copy: Copy, what: str, when: str) 
     assert {second, third, last} - changed <= {{"deletion of one to keep": last}.get(what, third)}
 
 
+@pytest.mark.slow
 def test_the_same_command_again_ends_it(copy: Copy) -> None:
     _, second, _, last = save_all(copy)
     lock = copy.meta / "lock"
@@ -109,6 +110,7 @@ def test_none_goes_when_the_claim_is_lost(copy: Copy, monkeypatch: pytest.Monkey
     assert copy.savepoints == before
 
 
+@pytest.mark.slow
 def test_it_can_be_interrupted_between_two(copy: Copy) -> None:
     _, second, third, last = save_all(copy)
 

@@ -1,10 +1,13 @@
 """Rollback blocks for delta commits that the archive has."""
 
+import pytest
+
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, restore, savepoint
 
 
+@pytest.mark.slow
 def test_an_archived_delta_commit_is_marked_as_an_active_one(unpack: Unpack) -> None:
     """Where the archive has no metadata of it, by the headers of the logs."""
     copy = unpack("v6", "mor_part")

@@ -116,6 +116,7 @@ def test_they_stay_complete_whoever_finishes_the_restore(unpack: Unpack, version
     assert backup(copy) == wanted
 
 
+@pytest.mark.slow
 @VERSIONS
 @TABLES
 @pytest.mark.parametrize("step", ["un-publish instants", "delete files", "remove instants"])
@@ -147,6 +148,7 @@ def test_a_torn_copy_of_hudis_does_not_stop_it(unpack: Unpack, of: str) -> None:
     assert plan(copy, target).nothing_to_do
 
 
+@pytest.mark.slow
 def test_a_torn_copy_of_another_instant_does_not_stop_it_later(unpack: Unpack) -> None:
     copy = unpack("v6", "cow_savepoints")
     put(copy.meta / ".rollback_backup" / "20200101000000000.commit", b"{")
@@ -178,6 +180,7 @@ class Clock:
             self.slept.append(seconds)
 
 
+@pytest.mark.slow
 @VERSIONS
 @TABLES
 def test_files_are_there_while_it_waits_and_readers_are_back(

@@ -46,6 +46,7 @@ def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(unpack: Unpac
     assert [removal.blocks for removal in plan(copy, target).undo.removals] == before
 
 
+@pytest.mark.slow
 def test_a_change_log_beside_the_logs_of_a_slice_hinders_no_block(unpack: Unpack) -> None:
     """It is required like the logs, and gets none."""
     copy = unpack("v6", "mor_part")

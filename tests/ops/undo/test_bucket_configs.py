@@ -52,6 +52,7 @@ def test_a_restore_names_and_deletes_it(earlier: bool, tmp_path: Path) -> None:
     assert (copy.path / FOLDER).exists() is earlier
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_the_rest_of_a_rollback_deletes_it(step: str, tmp_path: Path) -> None:
     copy = rescaled(tmp_path)

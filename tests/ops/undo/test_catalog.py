@@ -10,6 +10,7 @@ from tests.ops.rollback.execute_support import died, newest
 LATER_TOO = RestoreOptions(delete_later_savepoints=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_a_restore_names_the_partitions_that_vanish(unpack: Unpack, version: str) -> None:
     """Before, after, and once more after it died: then their files are gone."""

@@ -51,6 +51,7 @@ def dies() -> None:
     raise StorageFailed("the process dies here")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_who_goes_on_says_why(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     copy = unpack(version, NAME)

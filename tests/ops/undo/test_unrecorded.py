@@ -37,6 +37,7 @@ def dead_restore(copy: Copy) -> tuple[str, str]:
     return target, pending.partition(".")[0]
 
 
+@pytest.mark.slow
 @VERSIONS
 @STORES
 def test_a_restore_goes_on_without_it(

@@ -44,6 +44,7 @@ def test_an_armed_rollback_of_what_stays_is_discarded_when_asked(
     assert plan(copy, target).nothing_to_do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 @VERSIONS
 def test_also_where_no_instant_is_to_be_taken_back(unpack: Unpack, version: str, name: str) -> None:
@@ -150,6 +151,7 @@ def test_not_where_a_rollback_block_is_there(unpack: Unpack) -> None:
     refused(other, last, "rollback block")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"", b"garbage", records.stranger()])
 def test_an_unreadable_one_that_is_only_requested_has_done_nothing(unpack: Unpack, body: bytes) -> None:
     copy = unpack("v9", "cow_savepoints")

@@ -79,6 +79,7 @@ def test_a_write_on_older_files_has_lost_what_is_archived_between(unpack: Unpack
     assert all(entry.remedy == () for entry in found)  # no savepoint to go back to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v8", "v9"])
 @pytest.mark.parametrize("kept", [False, True])
 def test_what_an_archived_commit_has_replaced_is_seen_again(unpack: Unpack, version: str, kept: bool) -> None:

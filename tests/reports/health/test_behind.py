@@ -96,6 +96,7 @@ def test_what_a_compaction_of_the_metadata_table_waits_for(unpack: Unpack) -> No
     assert [way.command for way in named.remedy] == ["hudictl failed-writes clean --policy eager"]
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_again_and_again(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     for number in range(3):

@@ -66,6 +66,7 @@ def test_real_tables(unpack: Unpack, version: str, name: str) -> None:
     assert [(entry.finding, entry.severity, re.sub(r" \d+.*", "", first_command(entry))) for entry in found] == expected
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_no_command_of_hudictls_leaves_a_finding(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_savepoints")
@@ -93,6 +94,7 @@ def test_a_restore_without_plan(unpack: Unpack, version: str) -> None:
     assert brief(one(copy)) == ("restore-without-plan", ERROR, f"{LATER} restore REQUESTED")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_rollbacks_that_have_not_ended(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
@@ -170,6 +172,7 @@ def test_an_instant_that_was_completed_twice(unpack: Unpack) -> None:
 # Writers
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_running_writer_is_no_finding(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_failed_lazy")
@@ -204,6 +207,7 @@ def test_a_table_service_is_none_while_it_is_only_scheduled(unpack: Unpack, vers
     assert first_command(found) == f"hudictl rollback {time} --keep-plan"
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_clustering_is_a_table_service(unpack: Unpack, version: str) -> None:
     """In version 6 only its plan says so."""

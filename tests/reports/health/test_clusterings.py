@@ -33,6 +33,7 @@ def told(copy: Copy, idle_ms: int = 0, strategy: str = "") -> list[Finding]:
     return [row for row in found if row.finding in (WAITS, ELSEWHERE)]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_one_that_nobody_runs(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

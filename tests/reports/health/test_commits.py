@@ -22,6 +22,7 @@ def found(copy: Copy, name: str) -> Finding:
     return finding
 
 
+@pytest.mark.slow
 @VERSIONS
 @TABLES
 def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) -> None:

@@ -26,6 +26,7 @@ from tests.reports.health.files_support import without_end
 from tests.state.orphans.find_support import LATER, between, lose, mark, orphan, rolled_back, stray
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
@@ -111,6 +112,7 @@ def test_one_that_has_lost_all(unpack: Unpack, version: str) -> None:
     assert found.subject == copy.table.layout.timeline
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_write_in_flight_or_taken_back_is_no_lost_end(unpack: Unpack, version: str) -> None:
     """Nor is one whose markers are left, nor a table service that was taken back."""
@@ -156,6 +158,7 @@ def about_partitions(copy: Copy) -> list[tuple[str, str, str]]:
     return [brief(entry) for entry in check(copy) if entry.finding != "unowned-files"]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_readers_see_through_the_metadata_table_alone(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
@@ -179,6 +182,7 @@ def test_what_the_metadata_table_keeps_from_readers(unpack: Unpack, version: str
     assert {slug for slug, _, _ in found} == {"unlisted-files", "unowned-files"}
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_the_metadata_table_lists_and_is_not_there(unpack: Unpack, version: str) -> None:
     """Also of files that the newest slices do not need: queries of the past open them."""
@@ -250,6 +254,7 @@ def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str)
     assert first_command(found) == f"hudictl clean discard {LATER}"
 
 
+@pytest.mark.slow
 def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
     """Pitfalls 8: with rows behind it they are hidden."""
     copy = unpack("v6", "mor_part")

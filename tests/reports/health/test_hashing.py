@@ -63,6 +63,7 @@ def test_one_that_is_archived_is_in_order(version: str, tmp_path: Path) -> None:
     assert found(copy) == []
 
 
+@pytest.mark.slow
 def test_one_that_is_archived_behind_an_older_commit_is_in_order(tmp_path: Path) -> None:
     """A writer that archives beyond a savepoint leaves the savepoint's commit."""
     copy = Copy("v9", "cow_cleaned", support.unpack("v9", "cow_cleaned", tmp_path))

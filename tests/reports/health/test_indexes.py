@@ -160,6 +160,7 @@ def test_damaged_definitions_are_found(version: str, tmp_path: Path) -> None:
     assert brief(one(copy)) == ("index-definitions-damaged", ERROR, ".hoodie/.index_defs/index.json")
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_record_index_that_its_table_has_outgrown(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_record_index")

@@ -60,6 +60,7 @@ def test_files_of_the_metadata_table_that_are_gone_or_cut(unpack: Unpack, versio
     assert path.rpartition("/")[2] in finding.meaning
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_base_file_of_the_metadata_table_that_is_longer(unpack: Unpack, version: str) -> None:
     """At one that is there twice 0.15.0 runs out of memory. To a log others may append."""

@@ -92,6 +92,7 @@ def large(small: Small, version: int, count: int) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_what_comes_back_does_not_grow_with_the_files_of_a_sound_table(
     small: Small, version: int, monkeypatch: pytest.MonkeyPatch

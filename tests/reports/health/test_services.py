@@ -22,6 +22,7 @@ def lost(copy: Copy) -> list[Finding]:
     return [finding for finding in check(copy) if finding.finding == NAMES_MISSING]
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("service", ["compaction", "logcompaction", "clustering"])
 def test_a_plan_that_names_a_missing_file_is_found_and_the_remedy_takes_it_away(
@@ -51,6 +52,7 @@ def test_a_missing_log_of_a_plan_is_found(unpack: Unpack, version: str) -> None:
     assert path in found.meaning
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_one_that_is_inflight_fails_no_less(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")
@@ -102,6 +104,7 @@ def test_one_that_ends_while_the_table_is_looked_at_is_not_told(
     assert list(services.plans(Look(read_facts(copy.table, ENGINE, read_signs(copy.table)), ENGINE, 600_000))) == []
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_file_that_no_listing_shows_is_looked_up(unpack: Unpack, version: str) -> None:
     """Of a folder without metafile, that no commit names, nothing is listed."""
@@ -117,6 +120,7 @@ def test_a_file_that_no_listing_shows_is_looked_up(unpack: Unpack, version: str)
     assert lost(copy) == []
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("begun", [False, True], ids=["requested", "inflight"])

@@ -21,6 +21,7 @@ from tests.state.orphans.find_support import LATER, lose, orphan, rolled_back
 # Orphans, and a timeline that has lost its end.
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_orphans_are_told_with_all_their_bytes_and_who_sees_them(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")

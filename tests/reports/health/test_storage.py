@@ -35,6 +35,7 @@ def say(copy: Copy, **changed: str) -> None:
 # Properties.
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("line", ["", "hoodie.table.type=COPY_ON_WRITE\n"], ids=["lost", "changed"])
 def test_a_table_type_that_the_timeline_contradicts(unpack: Unpack, version: str, line: str) -> None:
@@ -88,6 +89,7 @@ def test_properties_that_cannot_be_decoded_are_damaged(unpack: Unpack) -> None:
     assert brief(one(copy)) == ("properties-damaged", ERROR, ".hoodie/hoodie.properties")
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("kept", [0, 40, "hoodie.table.checksum", "hoodie.table.name"])
 def test_what_an_update_left_is_mended_by_resume(unpack: Unpack, version: str, kept: int | str) -> None:
@@ -111,6 +113,7 @@ def test_what_an_update_left_is_mended_by_resume(unpack: Unpack, version: str, k
     assert check(copy) == []
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("harm", ["empty", "gone"])
 def test_an_update_of_the_metadata_tables_properties_is_mended_too(unpack: Unpack, version: str, harm: str) -> None:

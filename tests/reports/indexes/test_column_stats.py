@@ -41,6 +41,7 @@ def test_other_statistics(indexed: Unpack, version: str, column: str, fields: di
     assert told(copy) == [("other statistics", column)]
 
 
+@pytest.mark.slow
 def test_both_sides_are_told(indexed: Unpack) -> None:
     copy = indexed("v9", "cow")
     change(copy, "n", nullCount=0, minValue=("org.apache.hudi.avro.model.IntWrapper", {"value": -70}))
@@ -62,6 +63,7 @@ def test_a_column_that_is_missing(indexed: Unpack, version: str) -> None:
     assert told(copy) == [("missing in the index", "price")]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_file_without_entries_is_one_row(indexed: Unpack, version: str) -> None:
     copy = indexed(version, "cow")
@@ -110,6 +112,7 @@ def test_entries_of_a_file_that_is_gone_are_only_noted(indexed: Unpack, version:
     assert "column_stats: entries of 1 file not in storage; no query uses them" in notes
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_files_in_parts_and_samples(indexed: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = indexed(version, "cow")

@@ -55,6 +55,7 @@ def test_nor_have_the_other_sample_tables(unpack: Unpack, version: str) -> None:
         assert compare(unpack(version, name)).rows == [], name
 
 
+@pytest.mark.slow
 @KINDS
 def test_keys_that_the_index_has_not(indexed: Unpack, version: str, name: str) -> None:
     """A record is deleted from the index alone."""
@@ -67,6 +68,7 @@ def test_keys_that_the_index_has_not(indexed: Unpack, version: str, name: str) -
     assert (row.partition, row.file, row.in_data) == (place.partition, place.file_id, str(place))
 
 
+@pytest.mark.slow
 @KINDS
 def test_a_lost_log_of_the_index(indexed: Unpack, version: str, name: str) -> None:
     copy = indexed(version, name)
@@ -175,6 +177,7 @@ def test_a_sample_finds_no_fault_in_sound_tables(indexed: Unpack, version: str, 
     assert rows(copy, RECORD_INDEX, sample=1) == []
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_sample_of_the_index_alone(indexed: Unpack, version: str) -> None:
     copy = indexed(version, "cow")
@@ -187,6 +190,7 @@ def test_a_sample_of_the_index_alone(indexed: Unpack, version: str) -> None:
     assert [row.key for row in rows(copy, RECORD_INDEX, sample=1)] == gone[:1]
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_a_timeline_that_moved(indexed: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With differences it is a conflict: they may be the writer's."""

@@ -65,6 +65,7 @@ def digest(rows: Iterable[RecordRow]) -> dict[str, Any]:
     return {"count": len(found), "digest": hashlib.sha256(repr(found).encode()).hexdigest()[:16]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mor_part", "mor_pending_compaction", "mor_savepoints", "mor_failed_lazy"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_as_of_each_instant_they_are_those_of_a_query_after_it(unpack: Unpack, version: str, name: str) -> None:
@@ -259,6 +260,7 @@ def test_without_a_schema_in_the_timeline_the_newest_block_has_it(tmp_path: Path
     assert [{name: row.record[name] for name in before[0] if name in row.record} for row in queried(base)] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["types", "deletes_decimal", "hfile_blocks", "parquet_blocks"])
 def test_damage_anywhere_is_an_error_that_hudictl_knows(tmp_path: Path, name: str) -> None:
     """Of the records and of the merge; and what is read can be shown."""

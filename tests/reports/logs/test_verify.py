@@ -83,6 +83,7 @@ def test_logs_of_every_table_are_sound(unpack: Unpack, version: str, name: str) 
     assert (found.rows, notes) == ((), [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_each_kind_of_block_is_sound(tmp_path: Path, version: str) -> None:
     """Positions, changes, partial updates, deletes of all ordering values, appended logs: as Hudi left them."""

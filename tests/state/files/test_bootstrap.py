@@ -64,6 +64,7 @@ def refused(copy: Copy, target: str = NEWEST) -> str:
     return one
 
 
+@pytest.mark.slow
 @VERSIONS
 def test_with_source_and_index_it_is_a_table_as_others(mixed: Callable[[str], Copy], version: str) -> None:
     copy = mixed(version)
@@ -203,6 +204,7 @@ def test_no_path_of_the_index_leads_elsewhere(mixed: Callable[[str], Copy], vers
         plan(copy, NEWEST, TO_INSTANT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_a_damaged_index_is_unreadable(mixed: Callable[[str], Copy], version: str) -> None:
     copy = mixed(version)

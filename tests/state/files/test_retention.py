@@ -24,6 +24,7 @@ def at(text: str) -> str:
     return datetime.fromisoformat(f"{text}:00").strftime("%Y%m%d%H%M%S") + "000"
 
 
+@pytest.mark.slow
 def test_it_keeps_what_restic_keeps_and_for_the_same_rules() -> None:
     counted, fates = 0, set()
     for tried in json.loads(GOLDEN.read_text()):
@@ -123,6 +124,7 @@ def test_a_deletion_that_died_is_finished_by_the_same_rules(
     assert kept([time for time in instants if time not in gone], rules) == before
 
 
+@pytest.mark.slow
 @given(INSTANTS, SOME_RULES, st.integers(1, 400))
 def test_a_savepoint_that_is_added_later_saves_none_that_was_to_be_deleted(
     instants: list[str], rules: Rules, hours: int

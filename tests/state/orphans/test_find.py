@@ -81,6 +81,7 @@ def cut(copy: Copy, after: str, *, metadata: bool) -> None:
                 drop(path)
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.short("v6-metadata table too", "v9-the timeline", "v9-mor_part-metadata table too")
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_cleaned", "cow_cluster", "cow_savepoints"])

@@ -146,6 +146,7 @@ def test_what_a_timeline_has_lost_at_its_end_is_beyond_it(writes: list[Write], e
     assert beyond == lost
 
 
+@pytest.mark.slow
 @given(histories, losses, st.data())
 def test_what_is_needed_is_never_sure(writes: list[Write], loss: Loss, data: st.DataObject) -> None:
     """Two reasons or not."""

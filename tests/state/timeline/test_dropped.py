@@ -25,6 +25,7 @@ def dropped(copy: Copy) -> dict[str, str]:
     return dropped_partitions(copy.table, load_timeline(copy.table), LocalEngine())
 
 
+@pytest.mark.slow
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 def test_it_is_said_wherever_the_savepoint_is_looked_at(unpack: Unpack, version: str, name: str) -> None:

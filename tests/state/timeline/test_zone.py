@@ -57,6 +57,7 @@ def test_the_writers_zone_is_told_by_the_files_of_their_instants(layout: int) ->
     assert hours(zone_seen(written(hourly(3), ZoneInfo("Asia/Kathmandu"), layout), UTC)) == (-5.75, "UTC+05:45")
 
 
+@pytest.mark.slow
 @given(st.sampled_from(ZONES), st.sampled_from(ZONES), st.integers(2, 8), st.floats(-3, 60), st.integers(0, 10**7))
 def test_any_two_zones_at_any_time_of_the_year(there: str, here: str, count: int, late_s: float, minute: int) -> None:
     moments = [NOON + timedelta(minutes=minute, hours=number) for number in range(count)]
@@ -104,6 +105,7 @@ def test_a_plain_copy_tells_nothing(layout: int) -> None:
         assert zone_seen(written(hourly(5), UTC, layout, made=made), UTC) is None
 
 
+@pytest.mark.slow
 @LAYOUTS
 def test_a_copy_of_a_table_of_one_minute_tells_nothing(layout: int) -> None:
     """Its instants lie so close together that all are as far from the copy; only an exact distance would count."""

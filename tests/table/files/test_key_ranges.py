@@ -134,6 +134,7 @@ def test_many_small_folders_take_few_requests() -> None:
     assert [folder for task in ranges for folder in task.folders] == folders
 
 
+@pytest.mark.slow
 def test_no_more_ranges_than_requests_are_in_flight() -> None:
     folders = [Folder(f"p{number:06}") for number in range(100_000)]
     ranges = key_ranges(store({}), folders, 0, 100, frozenset({"p000001"}))

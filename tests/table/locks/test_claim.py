@@ -401,6 +401,7 @@ def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytes
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
 
 
+@pytest.mark.slow
 def test_it_beats_while_it_is_held(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The link's modification time goes on; after the release it stands still, and a failing beat is no harm."""
     monkeypatch.setattr(beat, "BEAT_SECONDS", 0.02)

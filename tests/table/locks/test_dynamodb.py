@@ -346,6 +346,7 @@ def test_a_missing_table(dynamo: Dynamo) -> None:
     assert "none" not in dynamo.client.list_tables()["TableNames"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("clock")
 def test_nobody_listens(free_port: int) -> None:
     lock = ItemLock("dynamodb://x/none/t", "none", "t", "us-east-1", f"http://127.0.0.1:{free_port}", 60_000)

@@ -102,6 +102,7 @@ def test_a_request_whose_reply_was_lost_is_removed(queue: Queue, lock: Metastore
     assert not queue.requests
 
 
+@pytest.mark.slow
 def test_a_lock_is_renewed_before_the_metastore_removes_it(queue: Queue, lock: MetastoreLock) -> None:
     """A third of its timeout, if that is shorter than the writers' interval."""
     queue.timeout = "150ms"

@@ -98,6 +98,7 @@ def test_the_lock_is_held_and_given_back(table: Table) -> None:
     assert lock_of(table)["expired"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("valid_for_s", "expired", "free"),
     [(60, False, False), (-0.2, False, False), (-0.6, False, True), (60, True, True)],
@@ -118,6 +119,7 @@ def test_when_a_lock_is_free(
     assert table.storage.read(STORAGE_LOCK) == body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"expired":false,"owner":"x"}'])
 def test_a_lock_that_cannot_be_read_is_held(table: Table, body: bytes) -> None:
     table.storage.replace(STORAGE_LOCK, body)
@@ -126,6 +128,7 @@ def test_a_lock_that_cannot_be_read_is_held(table: Table, body: bytes) -> None:
     assert table.storage.read(STORAGE_LOCK) == body
 
 
+@pytest.mark.slow
 def test_a_dead_hudictls_lock_is_taken_over(table: Table) -> None:
     """It held the claim, and this process has it now."""
     dead = contender(table, "hudictl-dead")
@@ -156,6 +159,7 @@ def test_of_two_that_look_at_once_one_takes_it(table: Table, monkeypatch: pytest
     assert (late_one.holder() or "").startswith("the faster one")
 
 
+@pytest.mark.slow
 def test_it_is_renewed(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the thread that renews it ends before it is released."""
     renewed = []

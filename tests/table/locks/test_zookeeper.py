@@ -92,6 +92,7 @@ def test_the_smallest_number_holds_the_lock(others: list[str], first: str | None
     assert holder is None if first is None else first in (holder or "")
 
 
+@pytest.mark.slow
 @given(st.permutations(range(8)))
 def test_in_any_order_of_the_answer(numbers: list[int]) -> None:
     names = [f"_c_{9 - number}-lock-{number:010d}" for number in numbers]

@@ -189,6 +189,7 @@ def told(entries: Iterable[Instant | InstantFile]) -> list[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [6, 9])
 def test_in_order_it_is_the_same_timeline_from_either_end(small: Small, version: int) -> None:
     table = small(version)
