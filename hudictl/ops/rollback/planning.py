@@ -37,6 +37,7 @@ from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline, pending_rollbacks, read_instant
+from hudictl.table.timeline.archived_writes import archived_as_completed
 from hudictl.table.timeline.commits import Commits
 from hudictl.table.writers.markers import look_at_markers
 
@@ -186,10 +187,12 @@ def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
 
 
 def done_already(table: Table, target: str) -> str | None:
-    """The completed rollback of an instant, if nothing of it is left to do. Raises Unreadable."""
+    """The completed rollback of an instant, if nothing of it is left to do, and it has not run again since. Raises
+    Unreadable."""
     timeline = load_timeline(table)
     pending = {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
-    if target in pending or timeline.find(target, *WRITE_ACTIONS) is not None:
+    there = timeline.find(target, *WRITE_ACTIONS) is not None or archived_as_completed(table, timeline, {target})
+    if target in pending or there:
         return None
     for instant in timeline.having(ROLLBACK):
         file = instant.file(State.COMPLETED)

@@ -6,7 +6,7 @@ from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.rollback.plan import RollbackOptions
-from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR
 from hudictl.state.facts import read_signs
@@ -16,6 +16,7 @@ from hudictl.table.timeline.archive import archived_after
 from hudictl.table.timeline.archived_writes import archived_as_completed
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, attempt, plan, rollback_plan, session
+from tests.state.orphans.find_support import rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LATER = "20261121050000000"
@@ -53,6 +54,14 @@ def test_also_one_that_was_asked_for(unpack: Unpack, monkeypatch: pytest.MonkeyP
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
     monkeypatch.setattr("hudictl.state.pending.is_asked_for", lambda *_: True)
     assert rollbacks_to_end(copy.table, read_signs(copy.table).live_rollbacks).finish == ()
+
+
+def test_one_that_ran_again_after_its_rollback_is_not_rolled_back(unpack: Unpack) -> None:
+    """A compaction whose plan was kept: later it has run, and is archived."""
+    copy = unpack("v9", "cow_cleaned")
+    target = newest_archived(copy)
+    rolled_back(copy, target, "commit")
+    assert done_already(copy.table, target) is None
 
 
 @VERSIONS
