@@ -93,11 +93,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for name, cases in [] if config.option.products else products.items():
         each = any(f"/{module}.py" in name for module in _EACH_VERSION) or "tests/crash/" in name
         chosen = covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)
-        # As above.
-        chosen = chosen[:1] if "tests/interop/" in name else chosen
+        judged = "tests/interop/" in name
+        # One is a quick look, as above.
+        chosen = chosen[:1] if judged else chosen
         for item in set(cases) - set(chosen):
             item.add_marker(pytest.mark.full)
-        for item in chosen[UNIT_CASES:] if not any(f"tests/{mark.name}" in name for mark in ROOMS.values()) else []:
+        for item in [] if judged or "tests/crash/" in name else chosen[UNIT_CASES:]:
             item.add_marker(pytest.mark.slow)
     # A case that is renamed would leave the short form, and nobody would see it. Who asks for single tests has not all.
     for item in items:

@@ -1,6 +1,5 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
@@ -308,10 +307,7 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
     timeline = scope.signs.timeline
     found = overlapping(table, timeline, scope.commit)
     undone = undone_after(table, timeline, scope.commit, scope.removed.keys() - {entry.time for entry in found})
-    bare: dict[str, set[str]] = defaultdict(set)
-    for overwrites in bare_after(table, timeline, scope.commit, scope.removed.keys()).values():
-        for time, partitions in overwrites.items():
-            bare[time] |= partitions
+    bare = bare_after(table, timeline, scope.commit, scope.removed.keys()).values()
     return tuple(
         Overlap(
             entry.time,
@@ -320,7 +316,7 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
             entry.completion_time,
             entry.time in scope.removed,
             tuple(sorted(undone.get(entry.time, ()))),
-            tuple(sorted(bare[entry.time])),
+            tuple(sorted({path for overwrites in bare for path in overwrites.get(entry.time, ())})),
         )
         for entry in found
     )

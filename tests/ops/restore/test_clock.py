@@ -103,6 +103,16 @@ def test_an_instant_of_the_far_future_does_not_stop_a_restore_that_has_begun(unp
     assert "99991121000000001" in error.message or version == "v6"
 
 
+def rollbacks_beside(copy: Copy, target: str, name: str) -> list[str]:
+    """Those of a restore that died before them, and went on beside another file of the timeline."""
+    die(copy, target, "write rollback plans")
+    copy.write(name)
+    die(copy, target, "delete files")
+    rollbacks = [entry.time for entry in load_timeline(copy.table).having("rollback")]
+    assert rollbacks
+    return rollbacks
+
+
 @VERSIONS
 @pytest.mark.parametrize(
     "name",
@@ -117,12 +127,8 @@ def test_a_time_that_no_clock_shows_does_not_stop_a_restore_that_has_begun(
     """Nor are its rollbacks from then on in the future: they are later than the restore, and no later than need be."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    die(copy, target, "write rollback plans")
-    copy.write(name)
-    die(copy, target, "delete files")
+    rollbacks = rollbacks_beside(copy, target, name)
     (began,) = (entry.time for entry in load_timeline(copy.table).having("restore"))
-    rollbacks = [entry.time for entry in load_timeline(copy.table).having("rollback")]
-    assert rollbacks
     assert all(began < time <= instant_now(copy.table) for time in rollbacks)
     assert restore(copy, target).restore == began
     (copy.timeline / name).unlink()
@@ -135,13 +141,8 @@ def test_the_rollbacks_of_a_restore_that_goes_on_are_later_than_what_came_from_a
 ) -> None:
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    die(copy, target, "write rollback plans")
     ahead = time_plus_ms(instant_now(copy.table), 9 * 3_600_000)
-    copy.write(f"{ahead}.clean.requested")
-    die(copy, target, "delete files")
-    rollbacks = [entry.time for entry in load_timeline(copy.table).having("rollback")]
-    assert rollbacks
-    assert all(time > ahead for time in rollbacks)
+    assert all(time > ahead for time in rollbacks_beside(copy, target, f"{ahead}.clean.requested"))
 
 
 @VERSIONS
