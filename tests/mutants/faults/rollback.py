@@ -428,10 +428,17 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    if target in pending or timeline.find(target, *WRITE_ACTIONS) is not None:\n        return None\n",
-        "    if timeline.find(target, *WRITE_ACTIONS) is not None:\n        return None\n",
+        "    if target in pending or there:\n",
+        "    if there:\n",
         "a rollback counts as done while another of the same instant is armed",
         tests=("ops/rollback/test_looks.py::test_what_is_rolled_back_is_not_done_while_another_request_is_armed",),
+    ),
+    Fault(
+        PLANNING,
+        "timeline.find(target, *WRITE_ACTIONS) is not None or archived_as_completed(table, timeline, {target})\n",
+        "timeline.find(target, *WRITE_ACTIONS) is not None\n",
+        "an instant that ran again after its rollback, and is archived, counts as rolled back",
+        tests=("ops/rollback/test_archived.py",),
     ),
     Fault(
         PLANNING,
