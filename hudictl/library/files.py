@@ -35,10 +35,9 @@ class DataFiles:
 
         notes: list[str] = []
 
-        def look() -> list[FileEvent]:
+        def look() -> Iterator[FileEvent]:
             wanted = wanted_file(self.table.core, file, partition)
-            rows, notes[:] = file_history(self.table.core, wanted, self.table.instants(**times))
-            return rows
+            return file_history(self.table.core, wanted, self.table.instants(**times), notes)
 
         return Rows(FileEvent, look, notes)
 

@@ -168,7 +168,7 @@ def _saved(facts: Facts, engine: Engine, file: StoredFile) -> Iterator[_Fate]:
 
 
 def _of_absent(table: Table, wanted: Wanted) -> Iterator[_Fate]:
-    rows, _ = file_history(table, wanted, TimelineFilter(archived=True, descending=True))
+    rows = list(file_history(table, wanted, TimelineFilter(archived=True, descending=True), []))
     for row in rows:
         if row.event == DELETED:
             yield _Fate("deleted", f"the {row.action} {row.time} deleted it")

@@ -9,7 +9,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS
 from hudictl.reports.record_files import TOLD, name_of, reads
 from hudictl.reports.records import Fields, Recorded, by_partition, records_of, sums_of
-from hudictl.reports.timeline import TimelineFilter
+from hudictl.reports.timeline import TimelineFilter, instants_readable, tell_damaged
 from hudictl.table.files.view import partition_named
 from hudictl.table.table import Table
 
@@ -69,15 +69,18 @@ def wanted_file(table: Table, said: str, partition: str | None) -> Wanted:
     return Wanted(place, name, None) if data is None else Wanted(place, data.file_id, name)
 
 
-def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tuple[list[FileEvent], tuple[str, ...]]:
-    """The events in the order of the instants, and what to say of those that are not there. Records are read one after
-    the other. An instant with damaged records is among them: it may have done anything.
+def file_history(table: Table, wanted: Wanted, instants: TimelineFilter, notes: list[str]) -> Iterator[FileEvent]:
+    """The events in the order of the instants; ``notes`` gets what to say of those that are not there. Records are read
+    one after the other. An instant with damaged records is among them: it may have done anything.
 
-    Raises NotFound: no instant of all of them names it; Unreadable: see ``records_of``.
+    Raises NotFound: no instant of all of them names it; Unreadable: the timeline folder is missing; see
+    ``tell_damaged``.
     """
     found, first = list[FileEvent](), "~"
     asked = replace(instants, actions=_ACTIONS)
-    for time, events in records_of(table, asked, lambda entry: (entry.time, [*_events(entry, wanted)]), plans=True):
+    shown, damaged = instants_readable(table, asked)
+    read = records_of(table, asked, lambda entry: (entry.time, [*_events(entry, wanted)]), plans=True, listed=shown)
+    for time, events in read:
         first = min(first, time)
         found += events
     # A clean that deletes all of a partition names none of its files.
@@ -87,9 +90,11 @@ def file_history(table: Table, wanted: Wanted, instants: TimelineFilter) -> tupl
     whole = any(event.begins for event in found) if data is None else first <= data.instant
     cut = f"The archive begins with {first}: what happened before is not recorded."
     note = cut if instants.archived else "Older instants may be archived: --archived includes them."
-    if not found and not instants.since and instants.until == "~":
+    if not found and not damaged and not instants.since and instants.until == "~":
         raise NotFound(f"no instant names the file {wanted.name or wanted.file_id}", hint=note)
-    return found, () if whole or instants.since or first == "~" else (note,)
+    notes[:] = [] if damaged or whole or instants.since or first == "~" else [note]
+    yield from found
+    tell_damaged(damaged)
 
 
 def _events(entry: Recorded, wanted: Wanted) -> Iterator[FileEvent]:

@@ -1,7 +1,7 @@
 """``record find`` and ``history``: where the newest version of a record is, as queries read it, and older ones."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from posixpath import basename
@@ -21,7 +21,7 @@ from hudictl.reports.logs.records import Wanted
 from hudictl.reports.logs.slices import files_of_partition, files_of_table, slice_rows
 from hudictl.reports.metadata_lookup import lookup_rows
 from hudictl.reports.records import Recorded, records_of
-from hudictl.reports.timeline import TimelineFilter
+from hudictl.reports.timeline import TimelineFilter, instants_readable, tell_damaged
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.files.view import list_partition
 from hudictl.table.logs.reader import LogFile
@@ -125,10 +125,10 @@ def found_rows(
 
 def version_rows(
     table: Table, key: str, partition: str | None, wanted: TimelineFilter, engine: Engine, notes: list[str]
-) -> list[RecordVersion]:
+) -> Iterator[RecordVersion]:
     """The versions of a record that files still have, newest first; what cannot be read comes last.
 
-    Args and errors: see ``found_rows``. ``notes`` gets from which instant on no version is missing.
+    Args and errors: see ``found_rows``, ``tell_damaged``. ``notes`` gets from which instant on no version is missing.
     """
     require_mergeable(table)
     timeline, scan = load_timeline(table), scan_rule(table)
@@ -157,12 +157,12 @@ def version_rows(
         notes.append(f"No version is missing from {first} on; files of older ones may have been cleaned.")
     times = {row.instant for row in rows.values()}
     writes = TimelineFilter(WRITE_ACTIONS, archived=wanted.archived)
-    told = dict(records_of(table, writes, _columns_of, chosen=lambda entry: entry.time in times))
-    return [
-        replace(row, **told.get(row.instant, {}))
-        for row in sorted(rows.values(), key=lambda row: row.instant, reverse=True)
-        if row.problem or (wanted.since <= row.instant and row.instant[: len(wanted.until)] <= wanted.until)
-    ]
+    shown, damaged = instants_readable(table, writes)
+    told = dict(records_of(table, writes, _columns_of, chosen=lambda entry: entry.time in times, listed=shown))
+    for row in sorted(rows.values(), key=lambda row: row.instant, reverse=True):
+        if row.problem or (wanted.since <= row.instant and row.instant[: len(wanted.until)] <= wanted.until):
+            yield replace(row, **told.get(row.instant, {}))
+    tell_damaged(damaged)
 
 
 def _complete_from(timeline: Timeline, groups: Iterable[Sequence[Version]]) -> str:

@@ -18,7 +18,7 @@ from hudictl.reports.savepoint_bytes import held_bytes
 from hudictl.reports.savepoints import SavepointRow, savepoint_rows
 from hudictl.reports.stats import newest_sizes, percentile
 from hudictl.reports.table import TableDescription, describe_table
-from hudictl.reports.timeline import Entry, TimelineFilter, TimelineRow, instants_shown, rows_of
+from hudictl.reports.timeline import Entry, TimelineFilter, TimelineRow, instants_readable, rows_of
 from hudictl.reports.timeline_bars import Bars, metadata_bars, timeline_bars
 from hudictl.state.services.due import ARCHIVE, CLEANING, COMPACT, due_of
 from hudictl.state.timeline.unfinished import Remedy
@@ -140,7 +140,8 @@ def timeline_report(
 
     clock = try_clock(table.storage)
     now_ms = storage_now_ms(clock)
-    shown = at_one_time(lambda: instants_shown(table, options.wanted))
+    shown, damaged = instants_readable(table, options.wanted)
+    problems += [f"not all archived instants are shown: {error.message}" for error in damaged]
     # Each instant is read once: completed writes as commits.
     writes: list[tuple[Entry, str]] = []
     others: list[tuple[Entry, str]] = []

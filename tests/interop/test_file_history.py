@@ -62,7 +62,7 @@ def test_every_event_is_in_hudis_records(
 
 def history(base: Path, group: str) -> list[FileEvent]:
     table = open_table(str(base))
-    return file_history(table, wanted_file(table, group, None), TimelineFilter(descending=True))[0]
+    return [*file_history(table, wanted_file(table, group, None), TimelineFilter(descending=True), [])]
 
 
 def group_of(name: str) -> str:

@@ -87,7 +87,7 @@ def test_history_as_of_each_commit(judge: Callable[[str], Judge], tmp_path: Path
     assert read
     for key, by_time in read.items():
         notes: list[str] = []
-        rows = version_rows(table, key, None, TimelineFilter(), LocalEngine(), notes)
+        rows = list(version_rows(table, key, None, TimelineFilter(), LocalEngine(), notes))
         complete_from = notes[-1].split(" on;")[0].rpartition(" ")[2]
         kept = {row.instant for row in rows if row.state == "committed" and not row.deleted}
         assert {instant for time, instant in by_time.items() if time >= complete_from} <= kept

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from pyarrow import parquet
 
 from hudictl.cli.chosen import RowFilter, chosen
-from hudictl.errors import NotFound
+from hudictl.errors import NotFound, Unreadable
 from hudictl.formats import avro, clean, savepoint
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMPACTION, SAVEPOINT, Instant, State
@@ -31,8 +32,8 @@ Event = tuple[str, str, str, str | None]
 def history(
     copy: Copy, said: str, wanted: TimelineFilter = ALL, partition: str | None = None
 ) -> tuple[list[FileEvent], tuple[str, ...]]:
-    table = open_table(str(copy.path), zone="UTC")
-    return file_history(table, wanted_file(table, said, partition), wanted)
+    table, notes = open_table(str(copy.path), zone="UTC"), list[str]()
+    return list(file_history(table, wanted_file(table, said, partition), wanted, notes)), tuple(notes)
 
 
 def short(rows: list[FileEvent]) -> list[Event]:
@@ -223,3 +224,19 @@ def test_a_clean_of_a_whole_partition_is_in_the_history_of_all_its_files(unpack:
     for path in copy.data():
         assert (whole in short(history(copy, path)[0])) is path.startswith("part-1/")
     unknown(copy, "gone-0")
+
+
+def test_a_damaged_file_of_the_archive_is_told_behind_the_events_of_the_others(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    group = next(group for group in groups_of(copy) if history(copy, group)[0][-1].timeline == "archived")
+    before = history(copy, group)[0]
+    path = max((copy.timeline / "history").glob("*.parquet"))
+    lost = set(parquet.read_table(path, columns=["instantTime"]).column(0).to_pylist())
+    path.write_bytes(b"damaged")
+    table, notes, shown = open_table(str(copy.path), zone="UTC"), list[str](), list[FileEvent]()
+    with pytest.raises(Unreadable, match=path.name):
+        shown.extend(chosen(file_history(table, wanted_file(table, group, None), ALL, notes), RowFilter()))
+    assert shown == [row for row in before if row.time not in lost]
+    assert 0 < len(shown) < len(before)
+    # Nobody knows with what the archive begins.
+    assert notes == []

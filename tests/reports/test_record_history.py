@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.chosen import RowFilter, chosen
 from hudictl.engine.local import LocalEngine
+from hudictl.errors import Unreadable
 from hudictl.reports.logs.records import Wanted, record_rows
 from hudictl.reports.record_versions import RecordVersion, found_rows, version_rows
 from hudictl.reports.timeline import TimelineFilter
@@ -22,7 +24,7 @@ ALL = TimelineFilter(archived=True)
 
 def history(path: Path, key: str, wanted: TimelineFilter = ALL) -> tuple[list[RecordVersion], list[str]]:
     notes: list[str] = []
-    return version_rows(open_table(str(path), zone="UTC"), key, None, wanted, LocalEngine(), notes), notes
+    return list(version_rows(open_table(str(path), zone="UTC"), key, None, wanted, LocalEngine(), notes)), notes
 
 
 def keys_of(path: Path) -> set[str]:
@@ -104,6 +106,17 @@ def test_a_damaged_file_is_a_row_and_the_others_are_read(unpack: Unpack) -> None
     assert damaged[:-1] == rows[:-1]
     assert damaged[-1].file == rows[-1].file
     assert damaged[-1].file in str(damaged[-1].problem)
+
+
+def test_a_damaged_file_of_the_archive_is_told_behind_the_versions(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    rows, _ = history(copy.path, "1")
+    path = max((copy.timeline / "history").glob("*.parquet"))
+    path.write_bytes(b"damaged")
+    shown: list[RecordVersion] = []
+    with pytest.raises(Unreadable, match=path.name):
+        shown.extend(chosen(version_rows(copy.table, "1", None, ALL, LocalEngine(), []), RowFilter()))
+    assert [(row.instant, row.file) for row in shown] == [(row.instant, row.file) for row in rows]
 
 
 @pytest.mark.slow

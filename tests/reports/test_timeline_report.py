@@ -20,8 +20,10 @@ IDLE_MS = 600_000
 MIB = 1024 * 1024
 
 
-def made(copy: Copy, settings: Settings = NOTHING_GIVEN, *, quick: bool = False) -> TimelineReport:
-    options = ReportOptions(ALL, settings, IDLE_MS, 100 * MIB)
+def made(
+    copy: Copy, settings: Settings = NOTHING_GIVEN, wanted: TimelineFilter = ALL, *, quick: bool = False
+) -> TimelineReport:
+    options = ReportOptions(wanted, settings, IDLE_MS, 100 * MIB)
     return timeline_report(copy.table, None if quick else ENGINE, options)
 
 
@@ -116,6 +118,18 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_there(unpack: Unpack) -> N
     assert "unreadable" in {one.finding for one in report.found.findings}
     assert [row.problem is not None for row in report.commits] == [False] * 4 + [True]
     assert sum(len(lane.bars) for lane in report.bars.lanes if not lane.metadata) == 7
+
+
+def test_what_the_rest_of_a_damaged_archive_has_is_there(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    whole = made(copy, wanted=TimelineFilter(archived=True), quick=True)
+    damaged = max((copy.timeline / "history").glob("*.parquet"))
+    put(damaged, "no Parquet")
+    report = made(copy, wanted=TimelineFilter(archived=True), quick=True)
+    (problem,) = report.problems
+    assert problem.startswith("not all archived instants are shown")
+    assert damaged.name in problem
+    assert len(made(copy, quick=True).commits) < len(report.commits) < len(whole.commits)
 
 
 def test_without_its_metadata_table_the_page_is_made(unpack: Unpack) -> None:
