@@ -5,7 +5,7 @@ from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.phrases import command_of
 from hudictl.storage import ODD
-from hudictl.table.kept import begun_undo
+from hudictl.table.kept import begun_undo, can_go_on
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
@@ -24,11 +24,10 @@ def writable_table(table: Table, locking: Locking, undo: str | None = None) -> N
     writable_kind(table, locking)
     begun = begun_undo(table)
     if begun not in (None, undo):
-        raise Refused(
-            f"the undo of {begun} has begun, and not ended",
-            hint=f"`{command_of('undo', begun)}` finishes it",
-            undo=begun,
-        )
+        hint = f"`{command_of('undo', begun)}` finishes it"
+        if not can_go_on(table, begun):
+            hint = f"its record is damaged or gone: `{command_of('undo drop', begun)}` ends it; the table stays as it is"
+        raise Refused(f"the undo of {begun} has begun, and not ended", hint=hint, undo=begun)
 
 
 def writable_kind(table: Table, locking: Locking) -> None:

@@ -255,6 +255,15 @@ def begun_undo(table: Table) -> str | None:
     return next(_times(table, _BEGUN), None)
 
 
+def can_go_on(table: Table, undo: str) -> bool:
+    """Whether the record of an undo that has begun can be read; otherwise only ``undo drop`` ends it. Raises
+    StorageFailed."""
+    try:
+        return read_room(table, undo) is not None
+    except Unreadable:
+        return False
+
+
 def _times(table: Table, end: str) -> Iterator[str]:
     times = (
         name.removesuffix(end)

@@ -13,7 +13,7 @@ from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.table.kept import begun_undo
+from hudictl.table.kept import begun_undo, can_go_on
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
@@ -75,15 +75,18 @@ def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished
     working = f"`{owner.command}` is running (process {owner.pid} on {owner.host})" if owner else ""
     begun = begun_undo(table)
     if begun is not None:
-        return [_undo(signs, begun, working)]
+        return [_undo(table, signs, begun, working)]
     restores = [*_restores(table, signs, idle_ms, working)]
     rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
     return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
 
 
-def _undo(signs: Signs, time: str, working: str) -> Unfinished:
+def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
     """An undo that has begun; its operation may be on no timeline any more."""
     own = signs.timeline.find(time, RESTORE, ROLLBACK)
+    way = Remedy(command_of("undo", time), "all is as it was before the operation")
+    if not can_go_on(table, time):
+        way = Remedy(command_of("undo drop", time), "the table stays as it is; its record is damaged or gone")
     return Unfinished(
         name=UNDO_BEGUN,
         instant=str(own) if own is not None else time,
@@ -92,7 +95,7 @@ def _undo(signs: Signs, time: str, working: str) -> Unfinished:
         meaning=f"the undo of {time} has begun, and not ended",
         at_work=working,
         writers_can_start=False,
-        remedy=(Remedy(command_of("undo", time), "all is as it was before the operation"),),
+        remedy=(way,),
     )
 
 

@@ -13,13 +13,14 @@ from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orp
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.put_back.planning import plan_undo
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.reports.health.check import check_table
 from hudictl.reports.undo_list import undo_rows
 from hudictl.storage import Storage, delete_all
 from hudictl.table import kept
 from hudictl.table.kept import begun_undo, drop_room, room_times
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, die, put, restore, session
+from tests.helpers import ENGINE, OWN, At, Copy, die, put, restore, savepoint, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.state.orphans.find_support import between_commits, listed_orphan
 
@@ -148,6 +149,11 @@ def test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out(
     with pytest.raises(HudictlError) as caught:
         plan_undo(session(copy.table), time, 0)
     assert f"`hudictl undo drop {time}` ends it" in caught.value.hint
+    with pytest.raises(Refused, match="has begun") as refused:
+        savepoint(copy)
+    assert f"`hudictl undo drop {time}` ends it" in refused.value.hint
+    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "undo-begun"]
+    assert found.advice == f"`hudictl undo drop {time}`"
     (row,) = undo_rows(copy.table)
     assert (row.undo, bool(row.problem)) == (time, True)
     execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
