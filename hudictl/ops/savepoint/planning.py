@@ -72,6 +72,9 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     signs = read_signs(table)
     known_timeline(table, signs.timeline)
 
+    if instant is None:
+        # Also where the newest commit has a savepoint: the restore may remove both.
+        _no_pending_restore(table, signs)
     commit = find_commit(table, signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
@@ -137,17 +140,21 @@ def _warnings(
     return tuple(told)
 
 
-def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
-    """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
-    table = session.table
-    liveness.no_lock_in_use(table, signs, session.locking)
-    clock.writers_zone(table, signs.timeline)
+def _no_pending_restore(table: Table, signs: Signs) -> None:
     for restore in signs.restores:
         raise Refused(
             f"a restore is pending: {restore.instant}",
             hint=way_out_of_restore(table, restore),
             restore=restore.instant.time,
         )
+
+
+def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
+    """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
+    table = session.table
+    liveness.no_lock_in_use(table, signs, session.locking)
+    clock.writers_zone(table, signs.timeline)
+    _no_pending_restore(table, signs)
     guards.completed_once(commit)
     guards.says_what_it_wrote(signs.timeline, commit)
     for entry in signs.live_rollbacks:

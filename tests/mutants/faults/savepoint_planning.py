@@ -6,6 +6,15 @@ PLANNING = "ops/savepoint/planning.py"
 
 FAULTS = (
     Fault(
+        "ops/savepoint/planning.py",
+        "    if instant is None:\n        # Also where",
+        "    if False:\n        # Also where",
+        "beside a pending restore the newest commit's savepoint counts as one of now",
+        (
+            "ops/savepoint/test_savepoint.py::test_a_pending_restore_comes_first_where_the_newest_commit_has_a_savepoint",
+        ),
+    ),
+    Fault(
         PLANNING,
         "    writable_table(table, session.locking)\n",
         "",

@@ -19,7 +19,21 @@ from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.table.timeline.active import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, cases, drop, plan, put, required, restore, savepoint, session, tree
+from tests.helpers import (
+    OWN,
+    At,
+    Copy,
+    cases,
+    drop,
+    pending_restore,
+    plan,
+    put,
+    required,
+    restore,
+    savepoint,
+    session,
+    tree,
+)
 
 LATER = "20261121040000000"
 ACCEPTED = SavepointOptions("ann", "before the load", idle_ms=0)
@@ -238,6 +252,15 @@ def test_a_pending_rollback_takes_the_commit_back(unpack: Unpack, stored: bool) 
 
 def test_a_pending_restore_comes_first(unpack: Unpack) -> None:
     refused(unpack("v9", "mor_restore_interrupted"), None, 13, "restore is pending")
+
+
+def test_a_pending_restore_comes_first_where_the_newest_commit_has_a_savepoint(unpack: Unpack) -> None:
+    """The restore may remove both: a script would take it for a savepoint of now."""
+    copy = unpack("v9", "cow_savepoints")
+    savepoint(copy, copy.commits[-1])
+    pending_restore(copy, LATER, copy.commits[0], begun=True)
+    refused(copy, None, 13, "restore is pending")
+    assert plan_savepoint(session(copy.table), copy.commits[-1]).exists
 
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
