@@ -181,7 +181,7 @@ _NAMES_ALONE = 2
 @dataclass(frozen=True, slots=True)
 class CompactedSlice:
     """A file slice that a compaction reads: the names of its base file and its logs, in their order, and their sizes in
-    bytes."""
+    bytes. ``source`` is the file outside of the table that has the base file's rows, after a bootstrap."""
 
     partition: str
     file_id: str
@@ -190,6 +190,7 @@ class CompactedSlice:
     logs: tuple[str, ...]
     base_bytes: int
     log_bytes: int
+    source: str | None = None
 
 
 def encode_compaction_plan(slices: Iterable[CompactedSlice]) -> bytes:
@@ -202,6 +203,7 @@ def encode_compaction_plan(slices: Iterable[CompactedSlice]) -> bytes:
             "fileId": entry.file_id,
             "partitionPath": entry.partition,
             "metrics": _metrics(entry),
+            "bootstrapFilePath": entry.source,
         }
         for entry in slices
     ]

@@ -11,7 +11,7 @@ from hudictl.formats.instants import BOOTSTRAPS, INITIAL
 from hudictl.reports.health.check import check_table
 from hudictl.table.open import open_table
 from tests import support
-from tests.helpers import HUDIS_OWN, tree
+from tests.helpers import HUDIS_OWN, put, tree
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.log_records_support import assert_as_queried
@@ -178,3 +178,20 @@ def test_a_bootstrap_is_not_rolled_back(judge: Judges, version: str, tmp_path: P
         assert product.rollback(base, time) == 13
     assert product.command(base, "restore", "--to-instant", min(BOOTSTRAPS)) == 13
     assert tree(base, ".hoodie/.hudictl") == before
+
+
+def test_a_lost_plan_that_is_made_again_names_the_source(judge: Judges, tmp_path: Path) -> None:
+    """Without it, Hudi's compaction writes nulls in its place, and says nothing."""
+    hudi, base = judge("v6"), tmp_path / "table"
+    bootstrap(hudi, base, "MERGE_ON_READ", "mixed")
+    upserts(hudi, base)
+    hudi.compact(base, "schedule", options={"hoodie.compact.inline.max.delta.commits": "1"})
+    hudi.upsert(base, rows(range(0, 12), 200), options=OPTIONS | {"hoodie.compact.inline": "false"})
+    before = hudi.both_rows(base)
+    (request,) = (base / ".hoodie").glob("*.compaction.requested")
+    put(request, b"")
+    put(request.with_suffix(".inflight"), b"")
+    assert product.rollback(base, request.name.partition(".")[0], "--keep-plan") == 0
+    assert hudi.both_rows(base) == before
+    hudi.compact(base, "execute")
+    assert hudi.both_rows(base) == before

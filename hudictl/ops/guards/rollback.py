@@ -7,6 +7,7 @@ from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Facts, Signs
+from hudictl.state.files.bootstrap import with_sources
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
@@ -154,7 +155,8 @@ def _without_plan(target: Instant) -> str:
 def something_is_planned(facts: Facts, target: Instant | None, keep_plan: bool) -> tuple[CompactedSlice, ...]:
     """The slices of a lost plan that is made again; none if the plan is there, or is not kept.
 
-    Raises Refused: no rows depend on the plan.
+    Raises Refused: no rows depend on the plan; Unreadable: the rows of one are outside of the table, and nobody knows
+    where.
     """
     if target is None or not keep_plan or not has_lost_plan(facts.table, facts.timeline, target):
         return ()
@@ -164,7 +166,7 @@ def something_is_planned(facts: Facts, target: Instant | None, keep_plan: bool) 
             f"the plan of {target} is lost, and no file slice needs it",
             hint=_without_plan(target),
         )
-    return slices
+    return with_sources(facts, slices)
 
 
 def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:

@@ -5,8 +5,8 @@ The bootstrap index says which: an HFile with a record for each partition. Witho
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hudictl import workers
@@ -16,6 +16,7 @@ from hudictl.formats import hfile
 from hudictl.formats.bootstrap_index import SourceFile, decode_sources
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT_ACTIONS, SKELETONS
+from hudictl.formats.plans import CompactedSlice
 from hudictl.state.facts import Facts
 from hudictl.state.files.needed import Case
 from hudictl.state.files.savepoint_files import needed_names
@@ -65,6 +66,25 @@ def rowless_files(facts: Facts, engine: Engine, case: Case) -> list[Rowless]:
             else:
                 named[path] = source
     return [*found, *_without_source(table.storage, engine, named)]
+
+
+def with_sources(facts: Facts, slices: Sequence[CompactedSlice]) -> tuple[CompactedSlice, ...]:
+    """The slices of a plan, each with the file outside of the table that has its base file's rows: without it, a
+    compaction would write nulls.
+
+    Raises Unreadable: the index, or it has no source for one; StorageFailed.
+    """
+    skeletons = {entry: _skeletons([entry.base or ""]) for entry in slices}
+    partitions = {entry.partition for entry, names in skeletons.items() if names}
+    index = _read_index(facts.table.storage, partitions) if partitions else {}
+    found = []
+    for entry, names in skeletons.items():
+        source = index.get(entry.partition, {}).get(entry.file_id)
+        if names and source is None:
+            path = data_path(entry.partition, entry.base or "")
+            raise Unreadable(f"the bootstrap index has no source for {path}: readers see nulls", file=path)
+        found.append(replace(entry, source=source[0]) if names and source else entry)
+    return tuple(found)
 
 
 def _skeletons(names: Collection[str]) -> dict[str, str]:

@@ -8,6 +8,20 @@ LOST = ("state/files/test_bootstrap.py::test_a_lost_source",)
 FAULTS = (
     Fault(
         BOOTSTRAP,
+        "        found.append(replace(entry, source=source[0]) if names and source else entry)\n",
+        "        found.append(entry)\n",
+        "the compaction of a plan that is made again writes nulls in place of rows outside of the table",
+        ("state/files/test_bootstrap.py::test_a_slice_of_a_plan_that_is_made_again_has_its_source",),
+    ),
+    Fault(
+        BOOTSTRAP,
+        "        if names and source is None:\n            path",
+        "        if False:\n            path",
+        "a plan is made again without the source of rows outside of the table",
+        ("state/files/test_bootstrap.py::test_a_slice_of_a_plan_that_is_made_again_has_its_source",),
+    ),
+    Fault(
+        BOOTSTRAP,
         "            elif size != length:",
         "            elif False:",
         "a source that was cut is whole",

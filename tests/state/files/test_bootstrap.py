@@ -2,22 +2,25 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Refused, Unreadable
+from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.hfile import read_entries
 from hudictl.formats.hfile_writer import encode_hfile
 from hudictl.formats.instants import BOOTSTRAPS, SKELETONS
+from hudictl.formats.plans import CompactedSlice
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.reports.health.finding import ERROR, INFO, Finding
-from hudictl.state.files.bootstrap import INDEX, INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, _place_of
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.files.bootstrap import INDEX, INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, _place_of, with_sources
 from tests import support
 from tests.bootstrap import Status, bootstrapped, edit_index
-from tests.helpers import Copy, plan, put, restore, rollback_of, savepoint, session, tree
+from tests.helpers import ENGINE, Copy, plan, put, restore, rollback_of, savepoint, session, tree
 from tests.reports.health.check_support import check
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -255,3 +258,21 @@ class Store:
 def test_where_a_source_is(table: str, source: str, place: tuple[str, str] | None) -> None:
     found = _place_of(Store(table), source)  # type: ignore[arg-type]
     assert (found and (found[0].uri, found[1])) == place
+
+
+def test_a_slice_of_a_plan_that_is_made_again_has_its_source(mixed: Callable[[str], Copy]) -> None:
+    """Those of whole records have none; where the index is lost, nothing is planned."""
+    copy = mixed("v6")
+    data = parse_data_file(skeleton(copy).rpartition("/")[2])
+    assert data is not None
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    bare = CompactedSlice("p=part-0", data.file_id, SKELETONS, data.name, (), 1, 0)
+    whole = replace(bare, base=data.name.replace(SKELETONS, NEWEST))
+    logs = replace(bare, base=None)
+    found = with_sources(facts, [bare, whole, logs])
+    assert [entry.source for entry in found] == [f"file:{source_of(copy)}", None, None]
+    assert with_sources(facts, [replace(bare, partition=skeleton(copy).rpartition("/")[0])]) == found[:1]
+    (copy.path / INDEX).unlink()
+    assert with_sources(facts, [whole, logs]) == (whole, logs)
+    with pytest.raises(Unreadable, match=f"the bootstrap index has no source for {skeleton(copy)}"):
+        with_sources(facts, [bare])
