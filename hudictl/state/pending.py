@@ -1,6 +1,7 @@
 """Restores and rollbacks that are pending, or leftovers of completed ones: the progress of each."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -227,9 +228,17 @@ def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
     return begun_plan(read_operation(table.storage, restore.instant.time)).later_writes
 
 
-def is_own(table: Table, restore: PendingRestore) -> bool:
-    """Whether hudictl has begun the restore."""
+def worked_on(table: Table, restore: PendingRestore) -> bool:
+    """Whether hudictl has begun the restore, or gone on with it."""
     return is_recorded(table.storage, restore.instant.time)
+
+
+def is_own(table: Table, restore: PendingRestore) -> bool:
+    """Whether hudictl has requested the restore: its record says what readers saw. A damaged one does not."""
+    with suppress(Unreadable):
+        operation = read_operation(table.storage, restore.instant.time)
+        return operation is not None and begun_plan(operation).resumes is None
+    return False
 
 
 def planned_as(table: Table, type_before: str | None) -> Table:

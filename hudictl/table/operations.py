@@ -54,12 +54,13 @@ class BegunInstant:
 @dataclass(frozen=True)
 class BegunPlan:
     """The plan of a restore or rollback that was begun, as far as a later command goes by it. ``completed``: readers
-    saw the instant of a rollback; None for a restore."""
+    saw the instant of a rollback; None for a restore. ``resumes``: another program has requested it."""
 
     options: BegunOptions = BegunOptions()
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     instants: tuple[BegunInstant, ...] = ()
     completed: bool | None = None
+    resumes: str | None = None
     later_writes: tuple[str, ...] = ()
     savepoints_deleted: tuple[str, ...] = ()
     cleans_discarded: tuple[str, ...] = ()

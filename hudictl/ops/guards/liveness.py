@@ -7,7 +7,7 @@ from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, Instant
 from hudictl.phrases import seconds
 from hudictl.state.facts import Signs
-from hudictl.state.pending import is_own
+from hudictl.state.pending import worked_on
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.unfinished import restore_quiet_ms
 from hudictl.state.writers.activity import find_traces, read_marked
@@ -105,7 +105,7 @@ def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore of Hudi's was active less than ``idle_ms`` ago."""
     for restore in signs.restores:
         quiet_ms = restore_quiet_ms(signs, restore)
-        if quiet_ms < idle_ms and not is_own(table, restore):
+        if quiet_ms < idle_ms and not worked_on(table, restore):
             raise Conflict(
                 f"{restore.instant} may be running: hudictl did not start it, and its last activity was "
                 f"{seconds(quiet_ms)} ago",
@@ -119,7 +119,7 @@ def nothing_at_work(table: Table, engine: Engine, signs: Signs, locking: Locking
     """Raises Conflict: there is what a restore's guards take for a living writer or table service. Where nothing else
     tells, data files are listed."""
     timeline = signs.timeline
-    own = frozenset[str]().union(*(restore.instants for restore in signs.restores if is_own(table, restore)))
+    own = frozenset[str]().union(*(restore.instants for restore in signs.restores if worked_on(table, restore)))
     rollbacks = [entry.instant for entry in signs.live_rollbacks if entry.target not in own]
     rollbacks = [entry for entry in rollbacks if not is_recorded(table.storage, entry.time)]
     no_lock_in_use(table, signs, locking)

@@ -165,6 +165,7 @@ class RestorePlan:
             "fingerprint": dict(self.fingerprint),
             "instants": [asdict(entry.begun) for entry in self.undo.removals],
             "rule": self.rule,
+            "resumes": self.resumes,
             LATER_WRITES: list(self.later_writes),
             "savepoints_deleted": list(self.savepoints_deleted),
             "rollbacks_removed": list(self.rollbacks_removed),

@@ -30,7 +30,7 @@ from hudictl.state.metadata.gap import metadata_gap
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.treatment import metadata_fate, unchanged
 from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
-from hudictl.state.pending import PendingRestore, is_own, later_writes
+from hudictl.state.pending import PendingRestore, is_own, later_writes, worked_on
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.overwritten import bare_after, undone_after
@@ -69,7 +69,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     ways = scopes(session, signs, target, options)
     first = next(ways)
     goes_with_a_restore(target, before, restores=bool(first.removed or first.found))
-    begun = first.pending.instant.time if first.pending is not None and is_own(table, first.pending) else None
+    begun = first.pending.instant.time if first.pending is not None and worked_on(table, first.pending) else None
     refuse_keeping_late(table, begun, asked=first.options.keep_files)
 
     session.engine.start()
@@ -257,7 +257,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
         file_guards.nothing_rowless(facts, engine, case, f"{scope.target} cannot be restored", hint)
     file_guards.metafiles_can_be_made(table, outcome)
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
-    if scope.pending is None or not is_own(table, scope.pending):
+    if scope.pending is None or not worked_on(table, scope.pending):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
         if metadata_table_in_use(table):
             metadata_guards.no_empty_file(facts, scope.removed)

@@ -13,7 +13,14 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import Saved, find_saved, read_saved
-from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, is_own, later_writes, restores_to
+from hudictl.state.pending import (
+    PendingRestore,
+    PendingRollback,
+    foreign_rollbacks,
+    later_writes,
+    restores_to,
+    worked_on,
+)
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import COMPLETION, REQUESTED, RestoreWay, instants_after, own_rule, ways_to
 from hudictl.state.timeline.targets import find_commit
@@ -89,7 +96,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
         removed = {**active, **{time: None for time in archived if time not in active}}
         guards.covered(signs, others, target, removed)
         own = _half_removed(signs, target, pending)
-        if pending is not None and not is_own(table, pending):
+        if pending is not None and not worked_on(table, pending):
             # Hudi begins one beside a pending rollback: its process may be at the end of its work.
             rollbacks = [entry.instant for entry in signs.live_rollbacks if entry.instant.time in own]
             liveness.no_running_rollback(signs, options.idle_ms, rollbacks)

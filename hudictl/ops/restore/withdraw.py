@@ -10,7 +10,7 @@ from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
-from hudictl.formats.layouts import HASHING_METADATA
+from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.restore.completion import drop_staged
@@ -25,7 +25,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles, partitions_of
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.metadata.undo import Mode
-from hudictl.state.pending import PendingRestore, is_own, later_writes, planned_as
+from hudictl.state.pending import PendingRestore, PendingRollback, is_own, later_writes, planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.slices import StoredFile
@@ -72,7 +72,8 @@ class Withdrawal:
 @dataclass(frozen=True)
 class Withdrawn:
     """What was withdrawn, and which instants readers see again. ``metadata_table``: "put back", where the restore had
-    set it aside; "unchanged"; "deleted"; or "none", where there was none."""
+    set it aside; "unchanged"; "set aside" by a pending rollback, whose end puts it back; "deleted"; or "none", where
+    there was none."""
 
     restore: str
     published_again: tuple[str, ...]
@@ -141,7 +142,9 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
             set_type(table, before)
         session.monitor.step("withdraw the restore")
         # Executors of a dead process may still have deleted files: then the restore is kept, and can be finished.
-        _nothing_deleted(session, read_signs(table), run.found, plan.instants, plan.copies)
+        signs = read_signs(table)
+        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)
+        staying = _staying(signs, plan.rollbacks_removed)
         run.held.check()
         timeline = load_timeline(table)
         for rollback in plan.rollbacks_removed:
@@ -151,12 +154,13 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         for moment in plan.savepoints_touched:
             half = load_timeline(table).find(moment, SAVEPOINT)
             delete_instant(table, half if half is not None and half.pending else None)
-        drop_backup(table, plan.instants)
+        # What another rollback has un-published stays so: the copy is for its end.
+        drop_backup(table, plan.instants - {entry.target for entry in staying if not entry.visible})
         delete_dropped(table, plan.restore)
         drop_staged(table, None)
         kept = read_kept(table, plan.restore)
         put_back = kept is not None and put_back_unchanged(table, kept)
-        metadata_table = "put back" if put_back else _metadata_table(table, run.found, aside=kept is not None)
+        metadata_table = "put back" if put_back else _metadata_table(table, run.found, staying, aside=kept is not None)
         delete_instant(table, timeline.find(plan.restore, RESTORE))
         forget_kept(table, plan.restore)
         return Withdrawn(plan.restore, plan.published_again, metadata_table)
@@ -206,7 +210,7 @@ def _only(session: Session, signs: Signs) -> PendingRestore:
 
 
 def _copies(
-    session: Session, signs: Signs, restore: PendingRestore, instants: Collection[str]
+    session: Session, signs: Signs, restore: PendingRestore, instants: frozenset[str]
 ) -> tuple[InstantFile, ...]:
     """The completed files of un-published instants, oldest first. Raises Refused: an instant or a file is missing."""
     timeline = signs.timeline
@@ -218,8 +222,20 @@ def _copies(
             instants=gone,
         )
     completed = {entry.time for entry in timeline.completed_writes()}
-    found = (file for file in backed_up_files(session.table) if file.time in instants and file.time not in completed)
+    seen = {entry.time for entry in _asked(session.table, restore).instants if entry.completion_time}
+    # What another rollback had un-published before stays so: it may have changed the metadata table, too.
+    others = {entry.target for entry in _staying(signs, _rollbacks(signs, restore, instants))}
+    hidden = instants - completed - (others - seen)
+    found = (file for file in backed_up_files(session.table) if file.time in hidden)
     copies = tuple(sorted(found, key=lambda file: (file.completion_time or "", file.time)))
+    lost = sorted(hidden & seen - {file.time for file in copies})
+    if lost:
+        raise Refused(
+            f"{lost[0]} was completed, and {ROLLBACK_BACKUP} has no copy of it: the restore {restore.instant.time} can "
+            "only be finished",
+            hint="run `hudictl resume`",
+            instants=lost,
+        )
     _nothing_deleted(session, signs, restore, instants, copies)
     return copies
 
@@ -300,16 +316,23 @@ def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str])
     return tuple(sorted(own, reverse=True))
 
 
+def _staying(signs: Signs, own: Collection[str]) -> list[PendingRollback]:
+    """The rollbacks that the restore has found, and not requested."""
+    return [entry for entry in signs.live_rollbacks if entry.instant.time not in own]
+
+
 def _asked(table: Table, restore: PendingRestore) -> BegunPlan:
     """The recorded plan of the restore."""
     return begun_plan(read_operation(table.storage, restore.instant.time))
 
 
-def _metadata_table(table: Table, restore: PendingRestore, *, aside: bool) -> str:
+def _metadata_table(table: Table, restore: PendingRestore, staying: Collection[PendingRollback], *, aside: bool) -> str:
     """What the restore has made of a metadata table that was not put back: see ``Withdrawn``. ``aside``: it was set
     aside, and is lost, as another writer has made a new one."""
     if metadata_table_in_use(table) and not aside:
         return "unchanged"
+    if any(read_kept(table, entry.instant.time) is not None for entry in staying):
+        return "set aside"
     had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
     return "deleted" if had else Mode.NONE.value
 

@@ -11,9 +11,9 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
-from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
+from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.table.kept import begun_undo, can_go_on
+from hudictl.table.kept import begun_undo, can_go_on, read_room
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
@@ -28,7 +28,8 @@ PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
 UNDO_BEGUN = "undo-begun"
 _WITHDRAWN = (
-    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay deleted"
+    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay "
+    "deleted; only possible while no data file is deleted"
 )
 
 
@@ -124,12 +125,12 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ..
     if restore.plan.target in (None, INITIAL):
         return ()
     finish = Remedy(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
-    if restore.removed or not is_own(table, restore):
-        return (finish,)
-    # Between the last instant that disappears for readers and the first that is removed, files may be deleted.
-    sure = restore.visible or not restore.begun
-    leaves = _WITHDRAWN if sure else f"{_WITHDRAWN}; only possible while no data file is deleted"
-    return (finish, Remedy(WITHDRAW, leaves))
+    with suppress(Unreadable):
+        if read_room(table, restore.instant.time) is not None:
+            return (finish, Remedy(command_of("undo", restore.instant.time), "all is as it was before hudictl began"))
+        if is_own(table, restore) and not restore.removed:
+            return (finish, Remedy(WITHDRAW, _WITHDRAWN))
+    return (finish,)
 
 
 def _finishing(table: Table, restore: PendingRestore) -> str:
@@ -184,7 +185,7 @@ def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterato
     for restore in (*signs.planned_restores, *signs.unplanned_restores):
         planned = restore.condition is not Condition.NO_PLAN
         at_work = working
-        if not working and not is_own(table, restore):
+        if not working and not worked_on(table, restore):
             at_work = _active(restore_quiet_ms(signs, restore), idle_ms)
         if not planned:
             meaning = "a restore was requested without a plan, and has not started"

@@ -178,7 +178,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    if scope.pending is None or not is_own(table, scope.pending):\n",
+        "    if scope.pending is None or not worked_on(table, scope.pending):\n",
         "    if scope.pending is None:\n",
         "a restore of Hudi's goes on though rows would come back with the metadata table",
         ("ops/restore/test_plan.py::test_a_restore_of_hudis_goes_on_only_where_no_rows_come_back",),

@@ -258,7 +258,7 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         WITHDRAW,
-        "        _nothing_deleted(session, read_signs(table), run.found, plan.instants, plan.copies)\n",
+        "        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)\n",
         "",
         "a restore is withdrawn while executors of a dead process delete on",
         tests=("ops/restore/test_withdraw.py::test_what_is_deleted_while_instants_are_published_again_is_seen",),

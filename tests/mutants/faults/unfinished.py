@@ -61,8 +61,8 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        "    if restore.removed or not is_own(table, restore):\n        return (finish,)\n",
-        "",
+        "if is_own(table, restore) and not restore.removed:",
+        "if not restore.removed:",
         "a restore of Hudi's is to be withdrawn",
         (f"{VERDICT}::test_every_table",),
     ),

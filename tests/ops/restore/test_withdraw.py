@@ -31,15 +31,11 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.ops.restore.withdraw_support import OPTIONS, TABLES, came, oldest, withdraw
+from tests.ops.restore.withdraw_support import OPTIONS, TABLES, came, oldest, timeline, withdraw
 from tests.ops.undo.hashing_support import before as before_resize
 from tests.ops.undo.hashing_support import table as hashing_table
 
 NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
-
-
-def timeline(copy: Copy) -> dict[str, bytes]:
-    return {entry.name: entry.read_bytes() for entry in copy.timeline.iterdir() if entry.name[0].isdigit()}
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)

@@ -1,23 +1,57 @@
 """A withdrawal is named as a way out where it is possible, and only there."""
 
+from dataclasses import replace
+
 import pytest
 
+from hudictl.errors import Refused
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.table import describe_table
+from hudictl.table.kept import room_times
 from tests.fixtures import Unpack
-from tests.helpers import attempt, die
+from tests.helpers import assert_ended, attempt, die, restore
+from tests.ops.put_back.undo_support import state, undo
 from tests.ops.restore.withdraw_support import OPTIONS, TABLES, oldest, withdraw
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)
 @pytest.mark.parametrize(
-    ("step", "offered"),
-    [("un-publish instants", "sure"), ("delete files", "perhaps"), ("publish the restore", "no")],
+    ("step", "offered"), [("un-publish instants", True), ("delete files", True), ("publish the restore", False)]
 )
-def test_it_is_offered_where_it_is_possible(unpack: Unpack, version: str, name: str, step: str, offered: str) -> None:
+def test_it_is_offered_where_it_is_possible(unpack: Unpack, version: str, name: str, step: str, offered: bool) -> None:
     copy = unpack(version, name)
     die(copy, oldest(copy), step, OPTIONS)
-    leaves = [way.leaves for way in describe_table(copy.table).remedy if "--withdraw" in way.command]
-    said = "only possible while no data file is deleted"
-    assert (len(leaves), any(said in text for text in leaves)) == (offered != "no", offered == "perhaps")
+    assert any("--withdraw" in way.command for way in describe_table(copy.table).remedy) == offered
     error = attempt(lambda: withdraw(copy))
-    assert (error is None) == (offered != "no")
+    assert (error is None) == offered
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_where_files_are_kept_the_undo_is_offered_instead(unpack: Unpack, version: str) -> None:
+    """A withdrawal refuses them."""
+    copy = unpack(version, "cow_savepoints")
+    before = state(copy)
+    die(copy, oldest(copy), "delete files", replace(OPTIONS, keep_files=True))
+    (time,) = room_times(copy.table)
+    assert [way.command for way in describe_table(copy.table).remedy] == ["hudictl resume", f"hudictl undo {time}"]
+    with pytest.raises(Refused, match="an undo takes it back"):
+        withdraw(copy)
+    undo(copy, time)
+    assert state(copy) == before
+
+
+@pytest.mark.parametrize("keep_files", [False, True])
+def test_a_restore_of_hudis_is_not_withdrawn_once_hudictl_has_gone_on_with_it(unpack: Unpack, keep_files: bool) -> None:
+    """Only Hudi knows what it has un-published: the withdrawal would leave a committed write as a failed one."""
+    copy = unpack("v6", "mor_restore_interrupted")
+    before = state(copy)
+    target = copy.savepoints[-1]
+    die(copy, target, "publish the restore" if keep_files else "delete files", RestoreOptions(keep_files=keep_files))
+    if keep_files:
+        undo(copy, *room_times(copy.table))
+        assert state(copy) == before
+    assert [way.command for way in describe_table(copy.table).remedy] == ["hudictl resume"]
+    with pytest.raises(Refused, match="was not started by hudictl"):
+        withdraw(copy)
+    restore(copy, target)
+    assert_ended(copy, target)

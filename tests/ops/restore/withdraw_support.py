@@ -4,10 +4,7 @@ from collections.abc import Callable
 
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
-from tests.helpers import (
-    Copy,
-    session,
-)
+from tests.helpers import Copy, session
 
 TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "mor_savepoints")]
 
@@ -15,6 +12,10 @@ TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), (
 def withdraw(copy: Copy, monitor: object = None) -> Withdrawn:
     opened = session(copy.table, monitor)
     return withdraw_restore(opened, plan_withdrawal(opened, 0), 0)
+
+
+def timeline(copy: Copy) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in copy.timeline.iterdir() if entry.name[0].isdigit()}
 
 
 def oldest(copy: Copy) -> str:

@@ -1,0 +1,42 @@
+"""What others have un-published is not published again by a withdrawal, and nothing that readers saw stays hidden."""
+
+import pytest
+
+from hudictl.errors import Refused
+from hudictl.ops.rollback.discard import plan_discard
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import assert_listed, die, drop, roll_back, session, tree
+from tests.ops.restore.withdraw_support import OPTIONS, oldest, timeline, withdraw
+from tests.ops.rollback.execute_support import died as rollback_died
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_another_rollback_has_un_published_stays_so(unpack: Unpack, version: str) -> None:
+    """It has changed the metadata table, too: published again, readers of that table would miss the commit's rows."""
+    copy = unpack(version, "mor_part")
+    target, between, newest = copy.commits[-3:]
+    rollback_died(copy, newest, "delete files")
+    before, backup = timeline(copy), tree(copy.meta / ".rollback_backup")
+    die(copy, target, "delete files", OPTIONS)
+    withdrawn = withdraw(copy)
+    assert withdrawn.published_again == (between,)
+    assert withdrawn.metadata_table == ("set aside" if version == "v6" else "put back")
+    assert (timeline(copy), tree(copy.meta / ".rollback_backup")) == (before, backup)
+    assert plan_discard(session(copy.table), 0).rollbacks == ()
+    roll_back(copy, newest)
+    assert_listed(copy.path)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_was_completed_and_has_no_copy_cannot_come_back(unpack: Unpack, version: str) -> None:
+    """As where Hudi has gone on with the restore: the write would stay as a failed one."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    die(copy, oldest(copy), "delete files", OPTIONS)
+    for path in (copy.meta / ".rollback_backup").glob(f"{newest}*"):
+        drop(path)
+    before = timeline(copy)
+    with pytest.raises(Refused, match=f"{newest} was completed, and .hoodie/.rollback_backup has no copy of it"):
+        withdraw(copy)
+    assert timeline(copy) == before
