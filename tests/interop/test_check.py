@@ -15,8 +15,10 @@ from hudictl.table.settings import (
     Settings,
 )
 from tests import support
+from tests.interop import product
 from tests.interop.check_support import slugs
 from tests.interop.judge import Judge, JudgeError
+from tests.reports.health.check_support import begun_beside
 from tests.walks.shape import NO_STATISTICS, STATISTICS
 
 pytestmark = pytest.mark.hudi
@@ -93,3 +95,20 @@ def test_how_many_file_groups_a_record_index_gets(judge: Judges, version: str) -
 def sizing(least: int, most: int, growth: float, size: int) -> Settings:
     keys = (RECORD_INDEX_LEAST, RECORD_INDEX_MOST, RECORD_INDEX_GROWTH, RECORD_INDEX_BYTES)
     return Settings({setting.key: str(value) for setting, value in zip(keys, (least, most, growth, size), strict=True)})
+
+
+@pytest.mark.short("v9")
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_base_file_that_is_not_committed_hides_later_logs(judge: Judges, version: str, tmp_path: Path) -> None:
+    """Its writer began before those of the logs were completed, and died. Its rollback shows them again."""
+    base, hudi = support.unpack(version, "mor_part", tmp_path), judge(version)
+    before = hudi.rows(base, metadata=False)
+    (path, _) = begun_beside(base)
+    time = path.rpartition("_")[2].removesuffix(".parquet")
+    for state in ("requested", "inflight"):
+        (base / ".hoodie/timeline" / f"{time}.deltacommit.{state}").touch()
+    assert "logs-hidden" in slugs(base)
+    assert hudi.rows(base, metadata=False) != before
+    assert product.rollback(base, time) == 0
+    assert slugs(base) == []
+    assert hudi.rows(base, metadata=False) == before

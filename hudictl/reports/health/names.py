@@ -17,6 +17,7 @@ FINDINGS: Mapping[str, str] = {
     "writes.failed_writes": "failed-write",
     "writes.locks": "lock-held",
     "commits.without_content": "empty-commit",
+    "commits.hidden": "logs-hidden",
     "commits.base_files": "second-base-file unnamed-file wrong-size change-log-missing",
     "base_files.ends": "not-parquet log-zeros",
     "files.missing": "missing-file misnamed-logs partition-without-metafile moved",

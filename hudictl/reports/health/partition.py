@@ -98,6 +98,45 @@ def wrong_ends(storage: Storage, committed: Committed, place: Partition[object])
     return [*chain.from_iterable(read_each(partial(workers.damaged_ends, storage), alone))] or None
 
 
+class HiddenLog(NamedTuple):
+    """A log of a completed write that readers leave out, and the base file that hides it, with its instant."""
+
+    path: str
+    base: str
+    by: str
+
+
+def hidden_logs(
+    committed: Committed, compacting: Collection[Group], place: Partition[object]
+) -> list[HiddenLog] | None:
+    """The logs that readers leave out though their writes are completed, from table version 8 on.
+
+    A log belongs to the newest slice that had begun when its writer completed: also to that of a base file whose write
+    is not completed, and readers leave such a slice out with its logs (1.0.2, 1.2.0). Of file groups with a pending
+    compaction they read two slices together: these are not judged.
+    """
+    begun: dict[str, dict[str, str]] = {}
+    for file_id, entries in base_groups(place.listing):
+        names = {match[3]: match[0] for match, _, _ in entries}
+        last = max((time for time in names if time in committed), default="")
+        later = {time: name for time, name in names.items() if time > last}
+        if later and (place.path, file_id) not in compacting:
+            begun[file_id] = later
+    if not begun:
+        return None
+    replaced = {file_id for entry in place.written for file_id in entry.replaced}
+    found = []
+    for log in logs_of(place.path, place.listing):
+        time = log.data.instant
+        if time in committed and not log.data.cdc and log.data.file_id not in replaced:
+            ended = committed.completion.get(time, time)
+            names = begun.get(log.data.file_id, {})
+            by = max((other for other in names if other <= ended), default=None)
+            if by is not None:
+                found.append(HiddenLog(log.path, data_path(place.path, names[by]), by))
+    return found or None
+
+
 class OddBases(NamedTuple):
     """What is odd about the base files of a partition: how many have another extension; and the file groups with the
     number of the same bucket, as the bucket index writes it: eight digits before the rest of a UUID, which is another

@@ -1,9 +1,11 @@
 """What the tests of check share with others."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from hudictl.formats.file_names import parse_data_file
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import Finding
@@ -12,6 +14,7 @@ from tests import support
 from tests.helpers import (
     ENGINE,
     Copy,
+    put,
     tree,
 )
 
@@ -53,3 +56,14 @@ def one(copy: Copy, idle_ms: int = TEN_MINUTES) -> Finding:
 
 def brief(found: Finding) -> tuple[str, str, str]:
     return found.finding, found.severity, found.subject
+
+
+def begun_beside(table: Path) -> tuple[str, str]:
+    """An uncommitted base file of a writer that began before a log's writer completed; its path, and the log's."""
+    log = max(path for path in table.glob("part-*/.*.log.*") if not path.name.endswith(".crc"))
+    data = parse_data_file(log.name)
+    assert data is not None
+    base = max(log.parent.glob(f"{data.file_id}_*.parquet"))
+    time = str(int(data.instant) - 1)
+    mine = put(base.with_name(base.name.rpartition("_")[0] + f"_{time}.parquet"), base.read_bytes())
+    return str(mine.relative_to(table)), str(log.relative_to(table))

@@ -10,8 +10,8 @@ from tests import damage, support
 from tests.damage.cases import kinds
 from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
-from tests.helpers import Copy, put, savepoint
-from tests.reports.health.check_support import VERSIONS, brief, check, one
+from tests.helpers import Copy, drop, put, roll_back, savepoint
+from tests.reports.health.check_support import VERSIONS, begun_beside, brief, check, one
 
 TABLES = pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 
@@ -137,3 +137,45 @@ def test_files_of_a_pending_write_are_nobodys_fault(unpack: Unpack, version: str
     copy = unpack(version, "cow_failed_direct")
     damage.second_base_file(copy.path)
     assert one(copy).finding == "failed-write"
+
+
+def hidden(copy: Copy) -> list[Finding]:
+    return [entry for entry in check(copy) if entry.finding == "logs-hidden"]
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("pending", [True, False])
+def test_a_base_file_that_hides_later_logs(unpack: Unpack, version: str, pending: bool) -> None:
+    """Hudi's readers leave out the slice that it has begun, with the logs of completed writes in it."""
+    copy = unpack(version, "mor_part")
+    base, log = begun_beside(copy.path)
+    time = base.rpartition("_")[2].removesuffix(".parquet")
+    if pending:
+        for name in ("requested", "inflight"):
+            copy.write(f"{time}.deltacommit.{name}")
+    (finding,) = hidden(copy)
+    assert (finding.subject, finding.severity, log in finding.meaning) == (base, ERROR, True)
+    assert finding.advice == (
+        "`hudictl failed-writes clean --policy eager`" if pending else f"`hudictl orphans delete {base}`"
+    )
+    if pending:
+        roll_back(copy, time)
+    else:
+        drop(copy.path / base)
+    assert hidden(copy) == []
+
+
+def test_what_hides_no_logs(unpack: Unpack) -> None:
+    """Names of version 6 tell the slice; a compaction that is pending is read with the slice before it; a base file
+    that began after all writes of its group were completed has none."""
+    old = unpack("v6", "mor_part")
+    begun_beside(old.path)
+    assert hidden(old) == []
+    compacting = unpack("v9", "mor_pending_compaction")
+    assert hidden(compacting) == []
+    begun_beside(compacting.path)
+    assert hidden(compacting) == []
+    later = unpack("v9", "mor_part")
+    base, _ = begun_beside(later.path)
+    (later.path / base).rename(later.path / f"{base.rpartition('_')[0]}_20271121040000000.parquet")
+    assert hidden(later) == []
