@@ -92,6 +92,7 @@ def test_a_delta_commit_that_is_lost_in_the_middle(judge: Judges, version: str, 
     assert ("instant-lost", lost) in {(entry.finding, entry.subject) for entry in found}
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_files_of_a_rolled_back_write_that_appear_again(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_hudi_reads_and_writes_after_its_rollback(
     product.upsert(hudi, copy.path)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor_part-True", "v8-cow_part-True", "v9-mor_part-False")
 @pytest.mark.parametrize("metadata", [False, True])
 @pytest.mark.parametrize("version", support.VERSIONS)

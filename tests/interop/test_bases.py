@@ -72,6 +72,7 @@ def is_as_after(hudi: Judge, base: Path, name: str, facts: dict[str, Any], known
         assert hudi.both_rows(base) == digest((known | {row[0]: row for row in more}).values())
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-lance_mor")
 @TABLES
 def test_a_restore(judges: Judges, version: str, name: str, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def findings(base: Path) -> dict[str, str]:
     return {entry.finding: entry.meaning for entry in found}
 
 
+@pytest.mark.full
 @pytest.mark.short(
     "v6-MERGE_ON_READ-mixed",
     "v9-COPY_ON_WRITE-metadata",

@@ -61,6 +61,7 @@ def test_a_result_without_content(judge: Judges, version: str, action: str, tmp_
         hudi.rows(base, metadata=True)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_an_index_that_one_writer_drops_and_the_next_builds_anew(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def write(hudi: Judge, base: Path, options: Mapping[str, str]) -> None:
         assert hudi.index_differences(base, keys=ids, conditions=[f"id = {one}" for one in ids]) == []
 
 
+@pytest.mark.full
 def test_instants_that_the_copy_has_not(judge: Judges, tmp_path: Path) -> None:
     """Version 6: their rows are in logs that the copy needs. When the copy's timeline begins after them, readers would
     count them as archived."""

@@ -30,6 +30,7 @@ def lost_deletes(hudi: Judge, base: Path, options: dict[str, str]) -> list[int]:
     return sorted({row[0] for row in hudi.read(base, metadata=False)} & {*gone})
 
 
+@pytest.mark.full
 @pytest.mark.short("S")
 @TARGETS
 def test_deleted_rows_come_back_after_hudis_own_restore(
@@ -50,6 +51,7 @@ def test_deleted_rows_come_back_after_hudis_own_restore(
     assert lost_deletes(hudi, upgraded, NO_METADATA) == []
 
 
+@pytest.mark.full
 @pytest.mark.short("S")
 @TARGETS
 def test_the_way_out(judge: Callable[[str], Judge], which: str, tmp_path: Path) -> None:

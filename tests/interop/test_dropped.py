@@ -25,6 +25,7 @@ def findings(base: Path) -> set[str]:
     return {found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings}
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", [{}, COMPACTED], ids=["cow", "mor"])

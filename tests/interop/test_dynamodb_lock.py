@@ -95,6 +95,7 @@ def held(base: Path, settings: Settings, wait_ms: int = 60_000) -> AbstractConte
     return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms), contender_of)
 
 
+@pytest.mark.full
 def test_hudi_waits_for_hudictl(hudi: Contender, base: Path, settings: Settings, dynamo: Dynamo) -> None:
     """For several leases: each of hudictl's heartbeats counts. Then it has the lock at once."""
     with held(base, settings) as own:

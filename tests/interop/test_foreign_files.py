@@ -35,6 +35,7 @@ CHANGED = (
 """Names made of that of a file of the table."""
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -71,6 +71,7 @@ def test_a_first_write_that_failed(judge: Judges, version: str, tmp_path: Path) 
     upsert_all(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_rollback_would_show_rows_from_before_archived_commits(

@@ -140,6 +140,7 @@ def test_a_restore_to_each_instant(
     History(hudi, base, table.options).go_on()
 
 
+@pytest.mark.full
 def test_what_it_has_replaced_without_writing_is_not_lost(judge: Judges, tmp_path: Path) -> None:
     """0.15.0 writes nothing for a file group that was overwritten since the plan, and replaces it all the same: without
     the overwrite, neither its rows nor those before it are there."""
@@ -159,6 +160,7 @@ def test_what_it_has_replaced_without_writing_is_not_lost(judge: Judges, tmp_pat
     table.go_on()
 
 
+@pytest.mark.full
 @pytest.mark.short("last-overwrite-cow-v6", "later-update-mor-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,6 +13,7 @@ from tests.interop.scenarios import digest
 pytestmark = pytest.mark.hudi
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-first metadata table-properties")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -245,6 +245,7 @@ def test_files_of_settings_are_read_as_hudi_reads_them(judge: Judges, version: s
     assert judge(version).settings(file) == read_settings(str(file), {})
 
 
+@pytest.mark.full
 def test_curator_of_spark_and_hudictl_queue_in_one_order(zookeeper: ZooKeeper, tmp_path: Path) -> None:
     """First Curator, then hudictl, then Curator again, which came later."""
     settings = {

@@ -83,6 +83,7 @@ def test_the_whole_one(judge: Judges, version: str, kind: dict[str, str], tmp_pa
     assert hudi.both_rows(base) == digest(batch(range(30), 8))
 
 
+@pytest.mark.full
 @pytest.mark.short("record_index-v6")
 @pytest.mark.parametrize("name", ["record_index", "column_stats", "bloom_filters"])
 def test_one_index(judge: Judges, version: str, name: str, tmp_path: Path) -> None:

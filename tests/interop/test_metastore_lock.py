@@ -80,6 +80,7 @@ def locked_within(hudi: Judge, base: Path, settings: Settings, seconds: float) -
     return True
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_each_waits_for_the_other(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test_a_savepoint_beside_a_compaction(judge: Judges, version: str, name: str,
     upsert_all(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-own")
 @VERSIONS
 @pytest.mark.parametrize("whose", ["hudis", "own"])

@@ -81,6 +81,7 @@ def test_an_operation_that_was_taken_out_is_planned_again(judge: Judges, version
     product.upsert(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @VERSIONS
 def test_a_compaction_that_lost_its_last_operation(judge: Judges, version: str, tmp_path: Path) -> None:
@@ -96,6 +97,7 @@ def test_a_compaction_that_lost_its_last_operation(judge: Judges, version: str, 
     product.upsert(hudi, base, CLEANS | {"hoodie.clean.automatic": "true"})
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @VERSIONS
 def test_a_whole_compaction(judge: Judges, version: str, tmp_path: Path) -> None:
@@ -134,6 +136,7 @@ def test_a_clustering_without_the_group_of_a_missing_file(judge: Judges, version
     hudi.upsert(base, others, options=BY_HAND)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @VERSIONS
 def test_a_clustering_without_the_group_that_was_overwritten(judge: Judges, version: str, tmp_path: Path) -> None:
@@ -157,6 +160,7 @@ def test_a_clustering_without_the_group_that_was_overwritten(judge: Judges, vers
     product.upsert(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @VERSIONS
 def test_a_clean_that_was_discarded_is_planned_again(judge: Judges, version: str, tmp_path: Path) -> None:

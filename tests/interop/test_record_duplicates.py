@@ -47,6 +47,7 @@ def assert_same(hudi: Judge, base: Path, as_of: str | None = None) -> list[Dupli
     return rows
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor", "v9-cow", "v9-mor")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", RELEASES)

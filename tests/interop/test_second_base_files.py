@@ -28,6 +28,7 @@ def other_rows(file: Path) -> None:
     put(file, file.read_bytes())
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow-same", "v9-mor-other", "v9-cow-torn")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])

@@ -83,6 +83,7 @@ def goes_on(hudi: Judge, base: Path, options: dict[str, str]) -> None:
     assert hudi.both_rows(base) == digest(batch(range(60), 61))
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-compacts-metadata")
 @pytest.mark.parametrize("metadata", [True, False], ids=["metadata", "listing"])
 @pytest.mark.parametrize("compacts", [True, False], ids=["compacts", "plain"])

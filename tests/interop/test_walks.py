@@ -12,6 +12,7 @@ from tests.walks.walk import take, walk_of
 pytestmark = pytest.mark.hudi
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-1", "v9-1")
 @pytest.mark.parametrize("seed", range(1, 8))
 @pytest.mark.parametrize("version", support.VERSIONS)
