@@ -32,6 +32,8 @@ Row = dict[str, Any]
 _LENGTH = struct.Struct(">i")
 _WINDOW = 4 * 1024 * 1024
 _BATCH_ROWS = 4096
+_COUNT_BYTES = 16
+"""At the beginning of a content; they have its count, if it has one."""
 
 
 def base_block(read_at: ReadAt, size: int) -> Block:
@@ -55,7 +57,9 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
             from pyarrow import parquet
 
             return int(parquet.read_metadata(as_file(content, block.content_length)).num_rows)
-        head = block.content_head or content(0, 16)
+        head = block.content_head
+        if len(head) < min(_COUNT_BYTES, block.content_length):
+            head = content(0, _COUNT_BYTES)
         if block.block_type in (AVRO_DATA, CDC_DATA):
             (count,) = struct.unpack_from(">i", head, 4)
             return int(count) if count >= 0 else None

@@ -242,6 +242,20 @@ def test_records_before_the_damage_come() -> None:
         next(reading)
 
 
+@pytest.mark.parametrize("longer", range(25, 42))
+def test_a_block_whose_header_is_longer_than_the_one_before_is_counted(longer: int) -> None:
+    """Of a large log one request has the header before and a few bytes: sometimes only a part of the count."""
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "val", "type": "string"}]}'
+    content = log_contents.encode_avro([{"val": "x" * 50}] * 700, schema)
+    deletes = log_contents.encode_deletes([DeleteRecord(f"{number:060}", "", None) for number in range(700)])
+    body = b"".join(
+        encode_block(kind, {fmt.INSTANT_TIME: "20260101000000000", fmt.SCHEMA: schema + " " * spaces}, of)
+        for kind, of in ((fmt.AVRO_DATA, content), (fmt.DELETE, deletes))
+        for spaces in (0, 0, longer)
+    )
+    assert [log_contents.record_count(block, reader(body)) for block in blocks_of(body)] == [700] * 6
+
+
 def test_a_data_block_without_schema_is_named() -> None:
     body = encode_block(fmt.AVRO_DATA, {}, GOOD)
     (block,) = blocks_of(body)
