@@ -311,8 +311,7 @@ def _buffered(
 ) -> Iterator[Buffered[_RecordSource]]:
     """Raises Unreadable: a record without a key."""
     millis = columns_in_millis(schema) if schema else frozenset()
-    columns = (*reading.columns, *schema.fields) if schema else reading.columns
-    key_of = record_key(columns, None, reading.table)
+    key_of = record_key(schema, None, reading.table, reading.columns)
     for row in rows:
         key = key_of(row)
         if key is None:
