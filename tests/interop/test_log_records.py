@@ -10,6 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from hudictl.errors import Unsupported
 from hudictl.formats.base_rows import RECORD_KEY
 from hudictl.formats.delete_records import DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import (
@@ -165,6 +166,29 @@ def test_merged_records_with_virtual_keys_of_any_type(
     write(3, 2, "delete")
     assert [row.record["val"] for row in queried(base)] == ["k2"]
     assert_as_queried(hudi, base)
+
+
+@pytest.mark.short("v8")
+@pytest.mark.parametrize("version", RELEASES)
+def test_columns_with_other_names_are_not_merged(judge: Callable[[str], Judge], tmp_path: Path, version: str) -> None:
+    """Hudi finds them by their ids."""
+    evolving = {"hoodie.schema.on.read.enable": "true", f"{PREFIX}reconcile.schema": "true"}
+    hudi, base = judge(version), tmp_path / "table"
+    Writer(hudi, base, evolving).write(rows("'a', 1L, 'v', 'w'", columns="id, ts, val, more"), "insert")
+    dropping = {f"{PREFIX}schema.allow.auto.evolution.column.drop": "true"}
+    settings = [f"SET {key}={value}" for key, value in (evolving | dropping).items()]
+
+    def alter(change: str) -> None:
+        hudi.sql(base, [*settings, f"ALTER TABLE judged {change}"])
+
+    alter("ADD COLUMNS (added string)")
+    alter("DROP COLUMN more")
+    assert assert_as_queried(hudi, base) == 1
+    alter("RENAME COLUMN val TO val2")
+    state = hudi.state(base)
+    assert dict(zip(state["columns"], state["rows"][0], strict=True))["val2"] == "v"
+    with pytest.raises(Unsupported, match="the column val2"):
+        queried(base)
 
 
 def write_history(base: Path, chance: random.Random, *, plain: bool = True, partial: bool = False) -> None:

@@ -290,7 +290,7 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
 )
 def test_keys_of_several_fields_are_as_hudi_makes_them(tmp_path: Path, kind: Any, value: object, key: str) -> None:
     """The texts are those that the real Hudi wrote into delete blocks."""
-    nested = {"type": "record", "name": "N", "fields": [{"name": "id", "type": "int"}]}
+    nested: Any = {"type": "record", "name": "N", "fields": [{"name": "id", "type": "int"}]}
     fields = [{"name": "n", "type": nested}, {"name": "f", "type": kind}]
     schema = json.dumps({"type": "record", "name": "R", "fields": fields})
     content = encode_avro([{"n": {"id": 7}, "f": value}], schema)
@@ -315,7 +315,7 @@ def keys_of(base: Path, fields: str, generator: str = "SIMPLE") -> list[str | No
 @pytest.mark.parametrize("block_type", [AVRO_DATA, PARQUET_DATA])
 def test_numbers_of_32_bits_are_shown_as_hudi_shows_them(tmp_path: Path, block_type: str) -> None:
     schema = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": ["null", "float"]}]}'
-    rows = [{"f": 0.1}, {"f": None}, {"f": 2.1}]
+    rows: list[dict[str, Any]] = [{"f": 0.1}, {"f": None}, {"f": 2.1}]
     table = pyarrow.table({"f": pyarrow.array([row["f"] for row in rows], pyarrow.float32())})
     content = encode_avro(rows, schema) if block_type == AVRO_DATA else encode_parquet(table)
     log = tmp_path / ".f-0_20260101000000000.log.1_0-0-0"
