@@ -7,7 +7,6 @@ import pytest
 
 from hudictl.errors import Unreadable, Unsupported
 from tests import support
-from tests.formats.test_internal_schemas import history
 from tests.reports.logs.records_support import queried
 
 COLUMNS = ("id", "ts", "val")
@@ -25,7 +24,8 @@ def write_history(base: Path, version: str, now: tuple[str, ...], *, completed: 
     name = last.replace(".deltacommit", ".schemacommit") if completed else f"{int(time) + 1}.schemacommit"
     path = base / ".hoodie/.schema" / name
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(history(**{f"t{time}": after, "t0": then}))
+    schemas = [{"version_id": int(time), "fields": after}, {"version_id": 0, "fields": then}]
+    path.write_text(json.dumps({"schemas": schemas}))
     (path.parent / f"{time}.schemacommit.requested").touch()
     return path
 
