@@ -165,8 +165,7 @@ def read_datum(
         source: the bytes.
         schema: the record's.
         length: the bytes that it must take.
-        logical: values of logical types as datetime, Decimal and so on; but raw in a record with a value out of their
-            range.
+        logical: values of logical types as datetime, Decimal and so on; as on disk what is out of their range.
         named: a value of a union of several records is a pair of the record's name and its fields.
     """
     start = source.tell()
@@ -176,9 +175,9 @@ def read_datum(
     except Exception:
         if not logical:
             raise
-        # A valid date in the year 300000, for example; a damaged record fails again.
+        # A value out of range; a damaged record fails again.
         source.seek(start)
-        row = fastavro.schemaless_reader(source, schema.raw, None, **names)
+        row = fastavro.schemaless_reader(source, schema.lenient, None, **names)
     if length is not None and source.tell() != start + length:
         raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")
     return row  # type: ignore[no-any-return]

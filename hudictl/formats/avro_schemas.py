@@ -1,12 +1,13 @@
 """Avro schemas out of files: no text is trusted, and each is judged before anything is decoded with it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import fastavro
+from fastavro.read import LOGICAL_READERS
 
 from hudictl.errors import Unreadable
 
@@ -15,14 +16,17 @@ _MOST_LEVELS = 200
 _MOST_FIELDS = 100_000
 # Values that a byte can stand for: nulls and empty records take none.
 _MOST_IN_BYTE = 10
+_LENIENT = "hudictl-"
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A record's schema, parsed for fastavro: as it is, and without logical types, so that values stay as on disk."""
+    """A record's schema, parsed for fastavro: as it is; without logical types, so that values stay as on disk; and with
+    types that leave only those values as on disk that Python's types cannot hold."""
 
     parsed: Any
     raw: Any
+    lenient: Any
     name: str
     fields: tuple[str, ...]
 
@@ -42,12 +46,13 @@ def parse_schema(text: str) -> Schema:
         _look_at_tree(tree)
         parsed = fastavro.parse_schema(_without(tree, {"default"}))
         raw = fastavro.parse_schema(_without(tree, {"default", "logicalType"}))
+        lenient = fastavro.parse_schema(_lenient(_without(tree, {"default"})))
         if not isinstance(raw, dict) or raw.get("type") != "record":
             raise ValueError("it does not describe a record")
         _measure(raw, {})
     except Exception as error:  # fastavro raises whatever a damaged schema leads to
         raise Unreadable(f"its Avro schema cannot be used: {error or type(error).__name__}") from error
-    return Schema(parsed, raw, str(raw["name"]), tuple(field["name"] for field in raw["fields"]))
+    return Schema(parsed, raw, lenient, str(raw["name"]), tuple(field["name"] for field in raw["fields"]))
 
 
 def _look_at_tree(tree: Any) -> None:
@@ -86,6 +91,25 @@ def _without(tree: Any, keys: set[str]) -> Any:
     if isinstance(tree, dict):
         return {key: _without(value, keys) for key, value in tree.items() if key not in keys}
     return [_without(entry, keys) for entry in tree] if isinstance(tree, list) else tree
+
+
+def _lenient(tree: Any) -> Any:
+    """The same with lenient logical types."""
+    if isinstance(tree, dict):
+        return {key: f"{_LENIENT}{value}" if key == "logicalType" else _lenient(value) for key, value in tree.items()}
+    return [_lenient(entry) for entry in tree] if isinstance(tree, list) else tree
+
+
+def _or_as_on_disk(read: Callable[..., Any], value: Any, *schemas: Any) -> Any:
+    try:
+        return read(value, *schemas)
+    except Exception:  # a valid date in the year 300000, for example
+        return value
+
+
+for _name, _read in tuple(LOGICAL_READERS.items()):
+    _type, _, _logical = _name.partition("-")
+    LOGICAL_READERS[f"{_type}-{_LENIENT}{_logical}"] = partial(_or_as_on_disk, _read)
 
 
 class _Size(NamedTuple):

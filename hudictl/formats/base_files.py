@@ -7,8 +7,9 @@ from hudictl.formats.file_names import BASE_FORMATS
 END_BYTES = 40
 """How many bytes of the end are needed."""
 _ENDS = tuple(BASE_FORMATS)
-# The second one for an encrypted footer.
-_PARQUET = (b"PAR1", b"PARE")
+ENCRYPTED = b"PARE"
+"""The end of a Parquet file with an encrypted footer."""
+_PARQUET = (b"PAR1", ENCRYPTED)
 _PARQUET_LEAST = 12
 _HFILE_VERSIONS = (2, 3)
 _LANCE = struct.Struct("<QQQIIHH4s")

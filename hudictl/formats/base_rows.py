@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.errors import Unsupported
 from hudictl.formats.file_names import base_format
-from hudictl.formats.log_contents import Row, decoding, read_parquet
+from hudictl.formats.log_contents import Row, batch_rows, decoding, read_parquet
 from hudictl.formats.ranges import ReadAt, as_file
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _orc_rows(read_at: ReadAt, size: int, columns: Sequence[str] | None) -> Iter
     for number in range(file.nstripes):
         stripe = file.read_stripe(number, [field.name for field in fields])
         for start in range(0, stripe.num_rows, _BATCH_ROWS):
-            yield from stripe.slice(start, _BATCH_ROWS).to_pylist()
+            yield from batch_rows(stripe.slice(start, _BATCH_ROWS))
 
 
 def _has_timestamp(kind: "pyarrow.DataType") -> bool:

@@ -32,6 +32,8 @@ Row = dict[str, Any]
 _LENGTH = struct.Struct(">i")
 _WINDOW = 4 * 1024 * 1024
 _BATCH_ROWS = 4096
+_COUNT_BYTES = 16
+"""At the beginning of a content; they have its count, if it has one."""
 
 
 def base_block(read_at: ReadAt, size: int) -> Block:
@@ -55,7 +57,9 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
             from pyarrow import parquet
 
             return int(parquet.read_metadata(as_file(content, block.content_length)).num_rows)
-        head = block.content_head or content(0, 16)
+        head = block.content_head
+        if len(head) < min(_COUNT_BYTES, block.content_length):
+            head = content(0, _COUNT_BYTES)
         if block.block_type in (AVRO_DATA, CDC_DATA):
             (count,) = struct.unpack_from(">i", head, 4)
             return int(count) if count >= 0 else None
@@ -73,8 +77,7 @@ def read_records(
 
     Args:
         block: of type Avro, CDC, Parquet or HFile. read_at: gives the file's bytes. raw: keep Avro's logical types as
-        on disk. Otherwise they are returned as datetime, Decimal and so on, but raw in
-            a record with a value out of their range.
+        on disk. Otherwise they are returned as datetime, Decimal and so on, but as on disk where they are out of range.
         named: in an HFile, a value of a union of several records is a pair of the record's name and its fields.
         only: a part of an HFile, or keys: then only the blocks are read that can hold them.
 
@@ -226,7 +229,33 @@ def _parquet_rows(content: ReadAt, size: int, columns: Sequence[str] | None = No
     from pyarrow import parquet
 
     for batch in parquet.ParquetFile(as_file(content, size)).iter_batches(_BATCH_ROWS, columns=columns):
-        yield from batch.to_pylist()
+        yield from batch_rows(batch)
+
+
+def batch_rows(batch: "pyarrow.RecordBatch") -> list[Row]:
+    """The rows of a batch; a time that Python's types cannot hold is the stored number."""
+    try:
+        return batch.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        columns = [[_value(scalar) for scalar in column] for column in batch.columns]
+        return [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _value(scalar: "pyarrow.Scalar") -> Any:
+    import pyarrow
+
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        if isinstance(scalar, pyarrow.StructScalar):
+            return {name: _value(part) for name, part in scalar.items()}
+        if isinstance(scalar, pyarrow.MapScalar):
+            return [(_value(pair["key"]), _value(pair["value"])) for pair in scalar.values]
+        if isinstance(scalar, pyarrow.ListScalar):
+            return [_value(part) for part in scalar.values]
+        if not pyarrow.types.is_temporal(scalar.type):
+            raise
+        return scalar.value
 
 
 def _count_parquet(content: ReadAt, size: int) -> int:

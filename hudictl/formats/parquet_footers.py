@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
+from hudictl.formats.base_files import ENCRYPTED
 from hudictl.formats.column_stats import Statistics, Value, add_row_group
 from hudictl.formats.ranges import ReadAt
 from hudictl.formats.thrift import COLUMNS, GROUPS, METADATA, Struct, read_struct
@@ -20,14 +21,14 @@ _FIXED = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE")
 _BYTES_OF_TYPES = dict(zip(_FIXED, (1, 4, 8, 12, 4, 8), strict=True)) | {"BYTE_ARRAY": 0, "FIXED_LEN_BYTE_ARRAY": 0}
 """In the order of their numbers; 0 for those of other lengths."""
 # The numbers of more fields: in a column, in its metadata, its statistics and its sizes.
-_ENCRYPTED = 8
+_CRYPTO = 8
 _TYPE, _STATISTICS, _SIZES = 1, 12, 16
 _BOUNDS = (1, 2, 5, 6)
 _REPETITIONS, _DEFINITIONS = 2, 3
 
 
 def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
-    """Reads the footer of a Parquet file. Raises Unreadable; what the storage raises."""
+    """Reads the footer of a Parquet file. Raises Unreadable: damaged, or ``encrypted``; what the storage raises."""
     from pyarrow import parquet
 
     with _reading():
@@ -35,6 +36,8 @@ def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
         length = int.from_bytes(end[-8:-4], "little") + 8
         if length > size:
             raise ValueError(f"it has {length:,} bytes, but the file has {size:,}")
+        if end[-4:] == ENCRYPTED:
+            raise Unreadable("the Parquet footer is encrypted", encrypted=True)
         end = end[-length:] if length <= len(end) else read_at(size - length, length)
         footer = parquet.read_metadata(io.BytesIO(end[-4:] + end))
         _judge(footer, read_struct(io.BytesIO(end)))
@@ -46,7 +49,7 @@ def _reading() -> Iterator[None]:
     """The libraries raise any kind of error on damaged bytes; the storage's own errors are passed on."""
     try:
         yield
-    except (StorageFailed, Conflict, FileNotFoundError):
+    except (Unreadable, StorageFailed, Conflict, FileNotFoundError):
         raise
     except Exception as error:
         why = " ".join(str(error).split()) or type(error).__name__
@@ -54,11 +57,12 @@ def _reading() -> Iterator[None]:
 
 
 def problem_in_footer(read_at: ReadAt, size: int) -> str:
-    """Why the footer of a Parquet file cannot be read; "" if it can, or if the file has just been deleted."""
+    """Why the footer of a Parquet file cannot be read; "" if it can, is encrypted, or if the file has just
+    been deleted."""
     try:
         read_footer(read_at, size)
     except Unreadable as error:
-        return error.message
+        return "" if error.fields.get("encrypted") else error.message
     except FileNotFoundError:
         pass
     return ""
@@ -85,23 +89,30 @@ def own_entries(footer: "parquet.FileMetaData") -> dict[str, str]:
 
 
 def _judge(footer: "parquet.FileMetaData", told: Struct) -> None:
-    """Raises ValueError: a column for which pyarrow would end the process (seen on 26.0.1)."""
+    """Raises ValueError: a column for which pyarrow would end the process (seen on 26.0.1). Raises
+    Unreadable: one is encrypted, and the others are in order."""
     groups = told[GROUPS]
     if len(groups) != footer.num_row_groups or any(len(group[COLUMNS]) != footer.num_columns for group in groups):
         raise ValueError("its row groups have other columns than its schema")
+    encrypted = ""
     for number in range(footer.num_columns):
         column = footer.schema.column(number)
         least = max(_BYTES_OF_TYPES[column.physical_type], column.length)
         levels = {_REPETITIONS: column.max_repetition_level + 1, _DEFINITIONS: column.max_definition_level + 1}
         for group in groups:
             chunk = group[COLUMNS][number]
+            if _CRYPTO in chunk:
+                encrypted = column.path
+                continue
             told = chunk[METADATA]
             bounds = [told.get(_STATISTICS, {}).get(bound) for bound in _BOUNDS]
             sizes = told.get(_SIZES, {})
-            fits = [*_BYTES_OF_TYPES][told[_TYPE]] == column.physical_type and _ENCRYPTED not in chunk
+            fits = [*_BYTES_OF_TYPES][told[_TYPE]] == column.physical_type
             fits = fits and all(bound is None or len(bound) >= least for bound in bounds)
             if not fits or any(len(sizes.get(kind) or range(count)) != count for kind, count in levels.items()):
                 raise ValueError(f"the column {column.path} is not as its schema says")
+    if encrypted:
+        raise Unreadable(f"the column {encrypted} of the Parquet file is encrypted", encrypted=True)
 
 
 def _statistics(chunk: Any, column: Any) -> Statistics:

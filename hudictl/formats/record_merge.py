@@ -118,7 +118,7 @@ def data_record(
     rule: MergeRule, key: str, row: Row, millis: frozenset[str], source: Source, *, partial: bool = False
 ) -> Buffered[Source]:
     """A record of a data block or base file. ``millis`` are the columns whose timestamps are in milliseconds."""
-    values = tuple(_comparable(_value(row, name), name in millis) for name in rule.ordering)
+    values = tuple(comparable(value_of(row, name), name in millis) for name in rule.ordering)
     ordering = None if not values or None in values else values
     marked = rule.marker is not None and str(row.get(rule.marker[0])) == rule.marker[1]
     deleted = row.get("_hoodie_is_deleted") is True or row.get("_hoodie_operation") == "D" or marked
@@ -217,7 +217,7 @@ def _filled(rule: MergeRule, row: Row, older: Row) -> Row:
     return {**older, **said}
 
 
-def _value(row: Row, name: str) -> Any:
+def value_of(row: Row, name: str) -> Any:
     """A column, or with dots in its name a field within one."""
     found: Any = row
     for part in name.split("."):
@@ -225,7 +225,7 @@ def _value(row: Row, name: str) -> Any:
     return found
 
 
-def _comparable(value: Any, millis: bool) -> Any:
+def comparable(value: Any, millis: bool) -> Any:
     """A column's value as the ordering value of a delete record has it."""
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)

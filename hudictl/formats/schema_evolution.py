@@ -1,6 +1,7 @@
 """Rows of older schemas, read up to a newer one."""
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from hudictl.formats.json_values import parse_json
 
 Row = Mapping[str, Any]
 _Convert = Callable[[Any], Any]
+
+_SINGLE = struct.Struct(">f")
 
 
 def reader(schema: Schema, before: tuple[str, ...] = ()) -> Callable[[Row], dict[str, Any]]:
@@ -105,6 +108,17 @@ def _to_float(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def _to_single(value: Any) -> Any:
+    """The shortest number that is the same one in 32 bits: 0.1, not 0.10000000149011612."""
+    number = _to_float(value)
+    try:
+        stored = _SINGLE.pack(number)
+        texts = (f"{number:.{digits}g}" for digits in range(6, 10))
+        return next((found for found in map(float, texts) if _SINGLE.pack(found) == stored), number)
+    except (struct.error, OverflowError):  # null, or of another type than the schema says
+        return value
+
+
 def _to_text(value: Any) -> Any:
     """Hudi promotes numbers and bytes to text, which Avro does not."""
     if isinstance(value, bytes):
@@ -126,4 +140,4 @@ def float_text(value: float) -> str:
     return f"{mantissa}E{int(exponent)}"
 
 
-_PROMOTIONS: dict[str, _Convert] = {"string": _to_text, "double": _to_float, "float": _to_float}
+_PROMOTIONS: dict[str, _Convert] = {"string": _to_text, "double": _to_float, "float": _to_single}

@@ -6,7 +6,7 @@ import struct
 import tracemalloc
 from collections import Counter
 from contextlib import suppress
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +25,7 @@ from hudictl.formats.log_blocks import Block, encode_block
 from tests.formats import real_files
 from tests.formats.log_blocks_support import blocks_of, is_log, reader
 
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 SCHEMA = json.dumps(
     {
         "type": "record",
@@ -152,12 +153,36 @@ def test_raw_rows_are_as_on_disk() -> None:
 
 
 def test_a_date_that_python_cannot_hold_is_shown_as_on_disk() -> None:
-    """The record's other values, too; its neighbours are not touched."""
-    rows = [{"day": 10**8, "at": 5}, {"day": 1, "at": None}]
+    """Its neighbours are not touched, nor are the record's other values."""
+    rows: list[dict[str, Any]] = [{"day": 10**8, "at": 5, "sum": Decimal("2.56")}, {"day": 1, "at": 2**62}]
     block, body = one_block(fmt.AVRO_DATA, log_contents.encode_avro(rows, SCHEMA))
     first, second = rows_of(block, body)
-    assert (first["day"], first["at"]) == (10**8, 5)
-    assert second["day"] == date(1970, 1, 2)
+    assert (first["day"], first["at"], first["sum"]) == (10**8, EPOCH + timedelta(microseconds=5), Decimal("2.56"))
+    assert (second["day"], second["at"]) == (date(1970, 1, 2), 2**62)
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "other"),
+    [
+        (pyarrow.date32(), 10**8, date(1970, 1, 6)),
+        (pyarrow.timestamp("us", "UTC"), 2**62, EPOCH + timedelta(microseconds=5)),
+        (pyarrow.timestamp("ms"), -(2**60), datetime(1970, 1, 1, 0, 0, 0, 5000)),
+    ],
+)
+def test_a_time_in_parquet_that_python_cannot_hold_is_shown_as_on_disk(
+    kind: pyarrow.DataType, number: int, other: object
+) -> None:
+    """Also within other values; its neighbours are not touched."""
+    times = pyarrow.array([number, 5, None], kind)
+    lists = pyarrow.ListArray.from_arrays([0, 2, 3, 3], times)
+    maps = pyarrow.MapArray.from_arrays([0, 2, 2, 3], ["a", "b", "c"], times)
+    table = pyarrow.table({"t": times, "l": lists, "m": maps, "s": pyarrow.StructArray.from_arrays([times], ["t"])})
+    content = log_contents.encode_parquet(table.append_column("v", [["x", "y", "z"]]))
+    assert list(log_contents.read_parquet(reader(content), len(content))) == [
+        {"t": number, "l": [number, other], "m": [("a", number), ("b", other)], "s": {"t": number}, "v": "x"},
+        {"t": other, "l": [None], "m": [], "s": {"t": other}, "v": "y"},
+        {"t": None, "l": [], "m": [("c", None)], "s": {"t": None}, "v": "z"},
+    ]
 
 
 @pytest.mark.slow
@@ -240,6 +265,20 @@ def test_records_before_the_damage_come() -> None:
     assert next(reading)["val"] == "one"
     with pytest.raises(Unreadable):
         next(reading)
+
+
+@pytest.mark.parametrize("longer", range(25, 42))
+def test_a_block_whose_header_is_longer_than_the_one_before_is_counted(longer: int) -> None:
+    """Of a large log one request has the header before and a few bytes: sometimes only a part of the count."""
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "val", "type": "string"}]}'
+    content = log_contents.encode_avro([{"val": "x" * 50}] * 700, schema)
+    deletes = log_contents.encode_deletes([DeleteRecord(f"{number:060}", "", None) for number in range(700)])
+    body = b"".join(
+        encode_block(kind, {fmt.INSTANT_TIME: "20260101000000000", fmt.SCHEMA: schema + " " * spaces}, of)
+        for kind, of in ((fmt.AVRO_DATA, content), (fmt.DELETE, deletes))
+        for spaces in (0, 0, longer)
+    )
+    assert [log_contents.record_count(block, reader(body)) for block in blocks_of(body)] == [700] * 6
 
 
 def test_a_data_block_without_schema_is_named() -> None:

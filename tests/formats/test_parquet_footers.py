@@ -1,5 +1,6 @@
 """Statistics in footers that pyarrow writes; tests/reports/indexes has those of the real Hudi."""
 
+import base64
 import io
 import multiprocessing
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from pyarrow.parquet import encryption
 
 from hudictl.errors import Unreadable
 from hudictl.formats.column_stats import Statistics
-from hudictl.formats.parquet_footers import column_statistics, own_entries, read_footer
+from hudictl.formats.parquet_footers import column_statistics, own_entries, problem_in_footer, read_footer
 
 EPOCH = date(1970, 1, 1)
 
@@ -73,6 +75,32 @@ def test_some_columns_and_hudis_entries() -> None:
 @pytest.mark.parametrize("body", [b"", b"PAR1" * 8, b"x" * 100])
 def test_a_damaged_footer_is_unreadable(body: bytes) -> None:
     with pytest.raises(Unreadable):
+        footer_of(body)
+
+
+class Keys(encryption.KmsClient):  # type: ignore[misc]
+    """Wraps keys by nothing."""
+
+    def __init__(self, _: Any) -> None:
+        encryption.KmsClient.__init__(self)
+
+    def wrap_key(self, key_bytes: bytes, _: str) -> bytes:
+        return base64.b64encode(key_bytes)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_an_encrypted_file_is_not_damaged(plain: bool) -> None:
+    """With an encrypted footer, or with an encrypted column."""
+    wanted = encryption.EncryptionConfiguration(footer_key="f", column_keys={"c": ["b"]}, plaintext_footer=plain)
+    crypto = encryption.CryptoFactory(Keys).file_encryption_properties(encryption.KmsConnectionConfig(), wanted)
+    out = io.BytesIO()
+    table = pyarrow.table({"a": ["x"], "b": ["y"], "c": ["z"]})
+    with parquet.ParquetWriter(out, table.schema, encryption_properties=crypto) as writer:
+        writer.write_table(table)
+    body = out.getvalue()
+    assert body.endswith(b"PAR1" if plain else b"PARE")
+    assert problem_in_footer(lambda offset, length: body[offset : offset + length], len(body)) == ""
+    with pytest.raises(Unreadable, match="is encrypted"):
         footer_of(body)
 
 

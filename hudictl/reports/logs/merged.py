@@ -1,14 +1,18 @@
 """``log records --merged``: the records that a reader gets from a file slice."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.formats import internal_schemas
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.base_rows import META_COLUMNS, read_rows, require_rows
 from hudictl.formats.instants import SKELETONS
+from hudictl.formats.layouts import META
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_records
 from hudictl.formats.record_merge import (
@@ -26,6 +30,7 @@ from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
 from hudictl.reports.logs.records import RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.reports.schemas import newest_schema
+from hudictl.storage.base import entries_of, read_whole
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
@@ -33,6 +38,7 @@ from hudictl.table.table import Table, data_table_of
 from hudictl.table.timeline.active import load_timeline
 
 DELETED = "deleted"
+_SCHEMAS = f"{META}/.schema"
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,8 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str], with_deleted
     table = found.table
     scan = scan_as_of(scan_rule(table), found.as_of)
     blocks = merged_blocks(found, scan)
+    times = {found.base.data.instant} if found.base and found.base.data else set()
+    _require_names(table, scan, times | {judged.block.instant or "0" for judged in blocks})
 
     _, text = newest_schema(table, found.as_of or "~") or (None, "")
     schema = parse_schema(text) if text else _newest_schema(blocks)
@@ -205,6 +213,28 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str], with_deleted
         row = wanted.cut(read_up(record.row or {}))
         fate = DELETED if record.deleted else VALID
         yield RecordRow(source.file, source.index, source.block_type, source.instant, fate, record.key, row)
+
+
+def _require_names(table: Table, scan: ScanRule, times: Collection[str]) -> None:
+    """Raises Unsupported: by the ids of schema on read, a column had another name at one of these times."""
+    names = (entry.name for entry in entries_of(table.storage, _SCHEMAS))
+    kept = {name: re.split(r"\D", name)[0] for name in names if name.endswith(internal_schemas.FILE)}
+    valid = [name for name, time in kept.items() if time and scan.takes(time)]
+    if not valid:
+        return
+    last = f"{_SCHEMAS}/{max(valid)}"
+    try:
+        history = internal_schemas.read_history(read_whole(table.storage, last, RECORD_BYTES))
+        now = internal_schemas.in_force(history, scan.last)
+        found = [(internal_schemas.other_name(internal_schemas.in_force(history, time), now), time) for time in times]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Unreadable(f"{last} is no history of schemas: {error!r}", file=last) from error
+    for name, time in sorted(found):
+        if name:
+            raise Unsupported(
+                f"the column {name} was another one, or had another name, at {time}: hudictl merges columns by name",
+                hint="without --merged the records of the blocks are shown one by one, with the columns of their time",
+            )
 
 
 def _described(found: ReadSlice, rule: MergeRule) -> str:
@@ -311,8 +341,7 @@ def _buffered(
 ) -> Iterator[Buffered[_RecordSource]]:
     """Raises Unreadable: a record without a key."""
     millis = columns_in_millis(schema) if schema else frozenset()
-    columns = (*reading.columns, *schema.fields) if schema else reading.columns
-    key_of = record_key(columns, None, reading.table)
+    key_of = record_key(schema, None, reading.table, reading.columns)
     for row in rows:
         key = key_of(row)
         if key is None:

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from hudictl.errors import Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
@@ -11,8 +14,8 @@ from hudictl.formats.base_rows import RECORD_KEY
 from hudictl.formats.delete_records import DeleteRecord
 from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
-from hudictl.formats.record_merge import ordering_value
-from hudictl.formats.schema_evolution import reader
+from hudictl.formats.record_merge import comparable, ordering_value, value_of
+from hudictl.formats.schema_evolution import columns_in_millis, float_text, reader
 from hudictl.phrases import quoted
 from hudictl.reports.logs.blocks import judged_logs
 from hudictl.table.logs.reader import LogFile, logs_alone
@@ -21,6 +24,10 @@ from hudictl.table.table import Table
 
 _CDC_KEY = "record_key"
 _CDC_IMAGES = ("after", "before")
+# What a key of several fields has for a null, and for an empty text.
+_NULL_IN_KEY, _EMPTY_IN_KEY = "__null__", "__empty__"
+_GENERATORS = ("hoodie.table.keygenerator.type", "hoodie.table.keygenerator.class")
+_FLOAT = '"float"'
 
 Row = Mapping[str, Any]
 KeyOf = Callable[[Row], str | None]
@@ -113,9 +120,10 @@ def block_records(table: Table | None, found: Judged) -> Iterator[tuple[str | No
             yield deleted.record_key, _delete_fields(deleted)
     elif block.block_type in DATA_BLOCKS:
         schema = block_schema(block)
-        key_of = record_key(schema.fields, block.block_type, table)
+        key_of = record_key(schema, block.block_type, table)
         records = read_records(block, found.read_at)
-        for record in map(reader(schema), records) if block.block_type == PARQUET_DATA else records:
+        read_up = block.block_type == PARQUET_DATA or _FLOAT in block.header[SCHEMA]
+        for record in map(reader(schema), records) if read_up else records:
             yield key_of(record), record
 
 
@@ -124,14 +132,15 @@ def block_schema(block: Block) -> Schema:
     return parse_schema(block.header.get(SCHEMA, ""))
 
 
-def record_key(fields: Collection[str], block_type: str | None, table: Table | None) -> KeyOf:
-    """How to get the keys of records with these columns."""
+def record_key(schema: Schema | None, block_type: str | None, table: Table | None, more: Collection[str] = ()) -> KeyOf:
+    """How to get the keys of records with the columns of a schema, and some more."""
+    fields = {*more, *(schema.fields if schema else ())}
     key_fields = table.record_key_fields if table else ()
-    by_fields = _key_of_fields(key_fields, fields)
     if block_type == CDC_DATA:
-        return _key_of_change(key_fields)
+        return _key_of_change(key_fields, _keys_are_named(table))
     if block_type == HFILE_DATA and RECORD_KEY not in fields and HFILE_KEY in fields:
         return lambda record: record.get(HFILE_KEY)
+    by_fields = _key_of_fields(key_fields, fields, _keys_are_named(table), schema)
 
     def key(record: Row) -> str | None:
         found = record.get(RECORD_KEY)
@@ -140,23 +149,54 @@ def record_key(fields: Collection[str], block_type: str | None, table: Table | N
     return key if RECORD_KEY in fields else by_fields
 
 
-def _key_of_fields(key_fields: tuple[str, ...], fields: Collection[str]) -> KeyOf:
-    """The key that Hudi's key generators build from the record key's fields."""
-    if not key_fields or not set(key_fields) <= set(fields):
+def _keys_are_named(table: Table | None) -> bool:
+    """Whether keys have the names of the fields: where there are several, and by one generator also of one field."""
+    properties = table.properties if table else {}
+    return "complex" in "".join(properties.get(key, "") for key in _GENERATORS).lower()
+
+
+def _key_of_fields(
+    key_fields: tuple[str, ...], fields: Collection[str], named: bool, schema: Schema | None = None
+) -> KeyOf:
+    """The key that Hudi's key generators build from the record key's fields (1.2.0). It raises Unsupported: a field of
+    a type that hudictl does not know in a key."""
+    if not key_fields or not {name.partition(".")[0] for name in key_fields} <= set(fields):
         return lambda record: None
-    if len(key_fields) == 1:
-        return lambda record: str(record.get(key_fields[0]))
-    return lambda record: ",".join(f"{field}:{record.get(field)}" for field in key_fields)
+    millis = columns_in_millis(schema) if schema else frozenset()
+    read_up = reader(schema) if schema else dict
+
+    def texts(record: Row) -> list[str | None]:
+        record = read_up(record)
+        return [_key_text(comparable(value_of(record, name), name in millis)) for name in key_fields]
+
+    if len(key_fields) == 1 and not named:
+        return lambda record: texts(record)[0]
+    return lambda record: ",".join(
+        f"{name}:{_NULL_IN_KEY if text is None else text or _EMPTY_IN_KEY}"
+        for name, text in zip(key_fields, texts(record), strict=True)
+    )
 
 
-def _key_of_change(key_fields: tuple[str, ...]) -> KeyOf:
+def _key_text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float):
+        return float_text(value)
+    if value is None or isinstance(value, (str, int, date, Decimal, UUID)):
+        return None if value is None else str(value)
+    raise Unsupported(f"hudictl does not know how Hudi makes a record key of a {type(value).__name__}")
+
+
+def _key_of_change(key_fields: tuple[str, ...], named: bool) -> KeyOf:
     """A change record has a key field, or the key in one of its images."""
 
     def key(record: Row) -> str | None:
         if record.get(_CDC_KEY) is not None:
             return str(record[_CDC_KEY])
         image: Row = next((record[name] for name in _CDC_IMAGES if isinstance(record.get(name), Mapping)), {})
-        return _key_of_fields(key_fields, image)(image)
+        return _key_of_fields(key_fields, image, named)(image)
 
     return key
 

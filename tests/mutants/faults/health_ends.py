@@ -43,7 +43,7 @@ FAULTS = (
     ),
     Fault(
         FORMAT,
-        '_PARQUET = (b"PAR1", b"PARE")',
+        '_PARQUET = (b"PAR1", ENCRYPTED)',
         '_PARQUET = (b"PAR1",)',
         "a file with an encrypted footer is called damaged",
         (f"{FORMAT_TESTS}::test_an_encrypted_footer_is_one",),

@@ -5,12 +5,17 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable
+from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from hudictl.errors import HudictlError, NotFound, Unreadable, Unsupported, UsageError
+from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, PARQUET_DATA, SCHEMA, encode_block
+from hudictl.formats.log_contents import encode_avro, encode_parquet
 from hudictl.render.json import row_line
 from hudictl.reports.logs.blocks import BlockRow, inspect_logs
 from hudictl.reports.logs.merged import merged_rows, slices_of
@@ -258,6 +263,74 @@ def test_without_a_schema_in_the_timeline_the_newest_block_has_it(tmp_path: Path
         del said["extraMetadata"]["schema"]
         commit.write_text(json.dumps(said))
     assert [{name: row.record[name] for name in before[0] if name in row.record} for row in queried(base)] == before
+
+
+MOMENT = datetime(1969, 7, 20, 20, 17, 40, 500_000, timezone.utc)
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "key"),
+    [
+        ("string", "a", "a"),
+        ("string", "", "__empty__"),
+        (["null", "string"], None, "__null__"),
+        ("boolean", True, "true"),
+        ("long", 2**40, str(2**40)),
+        ("float", 0.1, "0.1"),
+        ("double", 1e10, "1.0E10"),
+        ("double", 2.0**-13, "1.220703125E-4"),
+        ("bytes", b"\xab\x00", "ab00"),
+        (["null", MICROS], MOMENT, "-14182939500000"),
+        (MICROS | {"logicalType": "timestamp-millis"}, MOMENT, "-14182939500"),
+        (MICROS | {"logicalType": "local-timestamp-micros"}, MOMENT.replace(tzinfo=None), "-14182939500000"),
+        ({"type": "int", "logicalType": "date"}, MOMENT.date(), "1969-07-20"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 20, "scale": 10}, Decimal("0E-10"), "0E-10"),
+    ],
+)
+def test_keys_of_several_fields_are_as_hudi_makes_them(tmp_path: Path, kind: Any, value: object, key: str) -> None:
+    """The texts are those that the real Hudi wrote into delete blocks."""
+    nested: Any = {"type": "record", "name": "N", "fields": [{"name": "id", "type": "int"}]}
+    fields = [{"name": "n", "type": nested}, {"name": "f", "type": kind}]
+    schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+    content = encode_avro([{"n": {"id": 7}, "f": value}], schema)
+    log = tmp_path / ".f-0_20260101000000000.log.1_0-0-0"
+    log.write_bytes(encode_block(AVRO_DATA, {INSTANT_TIME: "20260101000000000", SCHEMA: schema}, content))
+    assert keys_of(tmp_path, "n.id,f") == [f"n.id:7,f:{key}"]
+    if key not in ("__null__", "__empty__"):
+        assert keys_of(tmp_path, "f") == [key]
+        assert keys_of(tmp_path, "f", "COMPLEX") == [f"f:{key}"]
+
+
+def keys_of(base: Path, fields: str, generator: str = "SIMPLE") -> list[str | None]:
+    """The keys in the logs of a table without Hudi's own columns."""
+    properties = {"hoodie.table.name": "t", "hoodie.table.version": "9", "hoodie.populate.meta.fields": "false"}
+    properties |= {"hoodie.table.recordkey.fields": fields, "hoodie.table.keygenerator.type": generator}
+    (base / ".hoodie/timeline").mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{key}={value}\n" for key, value in properties.items())
+    (base / ".hoodie/hoodie.properties").write_text(text)
+    return [row.record_key for row in shown(base)[0]]
+
+
+@pytest.mark.parametrize("block_type", [AVRO_DATA, PARQUET_DATA])
+def test_numbers_of_32_bits_are_shown_as_hudi_shows_them(tmp_path: Path, block_type: str) -> None:
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": ["null", "float"]}]}'
+    rows: list[dict[str, Any]] = [{"f": 0.1}, {"f": None}, {"f": 2.1}]
+    table = pyarrow.table({"f": pyarrow.array([row["f"] for row in rows], pyarrow.float32())})
+    content = encode_avro(rows, schema) if block_type == AVRO_DATA else encode_parquet(table)
+    log = tmp_path / ".f-0_20260101000000000.log.1_0-0-0"
+    log.write_bytes(encode_block(block_type, {INSTANT_TIME: "20260101000000000", SCHEMA: schema}, content))
+    assert [row.record for row in shown(tmp_path)[0]] == rows
+
+
+def test_a_record_key_of_a_type_that_hudictl_does_not_know_is_refused(tmp_path: Path) -> None:
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": {"type": "array", "items": "int"}}]}'
+    log = tmp_path / ".f-0_20260101000000000.log.1_0-0-0"
+    content = encode_avro([{"f": [1]}], schema)
+    log.write_bytes(encode_block(AVRO_DATA, {INSTANT_TIME: "20260101000000000", SCHEMA: schema}, content))
+    assert keys_of(tmp_path, "f") == []
+    _, _, damaged = shown(tmp_path)
+    assert [type(error) for error in damaged] == [Unsupported]
 
 
 @pytest.mark.slow
