@@ -26,7 +26,9 @@ def writable_table(table: Table, locking: Locking, undo: str | None = None) -> N
     if begun not in (None, undo):
         hint = f"`{command_of('undo', begun)}` finishes it"
         if not can_go_on(table, begun):
-            hint = f"its record is damaged or gone: `{command_of('undo drop', begun)}` ends it; the table stays as it is"
+            hint = (
+                f"its record is damaged or gone: `{command_of('undo drop', begun)}` ends it; the table stays as it is"
+            )
         raise Refused(f"the undo of {begun} has begun, and not ended", hint=hint, undo=begun)
 
 
