@@ -33,6 +33,8 @@ def time_of(table: "Table", said: Time, option: str) -> str:
     if isinstance(said, datetime):
         local = said.astimezone(table.zone) if said.tzinfo else said
         return f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03}"
+    if not isinstance(said, str | timedelta):
+        raise UsageError(f"{option} {said}: not a time", hint="write a text, a datetime or a timedelta")
     if isinstance(said, timedelta) or re.fullmatch(r"\d+[smhd]", said):
         from hudictl.formats.instants import time_plus_ms
         from hudictl.table.timeline.active import instant_now
