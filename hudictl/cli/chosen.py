@@ -10,7 +10,8 @@ from typing import Any, TypeVar, get_args
 
 from hudictl.cli.show import up_to_error
 from hudictl.errors import HudictlError, Unreadable, UsageError
-from hudictl.phrases import count_of
+from hudictl.formats.layouts import OWN
+from hudictl.phrases import command_of, count_of
 
 Row = TypeVar("Row")
 Shown = str | int | float
@@ -25,6 +26,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": ge,
     "~": lambda text, part: part in text,
 }
+_CHECK = "`hudictl check` shows whether the table is damaged"
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -106,11 +108,14 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
         found = sorted(found, key=lambda row: _key(getattr(row, wanted.sort or "")), reverse=wanted.descending)
     elif wanted.descending:
         found = list(found)[::-1]
-    problems, in_archive = [], True
+    problems, in_archive, own = list[str](), True, ""
     shown: Iterable[Row] = islice(found, wanted.limit)
     for row in list(shown)[::-1] if wanted.turned else shown:
         problem = getattr(row, "problem", None)
-        problems += [problem] if problem else []
+        if problem:
+            own = own if problems else _of_own_record(row, problem)
+            problems.append(problem)
+        # The check does not read what is archived.
         in_archive = in_archive and (not problem or getattr(row, "timeline", None) == "archived")
         yield row
     if wanted.totals:
@@ -121,10 +126,15 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
     if problems:
         raise Unreadable(
             f"{count_of(len(problems), 'row')} could not be read whole: {problems[0]}",
-            # The check does not read what is archived.
-            hint="the rows say what they are"
-            + ("" if in_archive else "; `hudictl check` shows whether the table is damaged"),
+            hint=own or ("the rows say what they are" + ("" if in_archive else f"; {_CHECK}")),
         )
+
+
+def _of_own_record(row: object, problem: str) -> str:
+    """What to do with a damaged record of hudictl's own; "" if it is another problem."""
+    undo = getattr(row, "undo", None)
+    drop = f", or drop all that it keeps: `{command_of('undo drop', undo)}`" if undo else ""
+    return f"move this file out of the table{drop}" if problem.startswith(f"{OWN}/") else ""
 
 
 def _without(rows: Iterable[Row], totals: list[Row]) -> Iterator[Row]:

@@ -2,7 +2,8 @@
 
 import sys
 import termios
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import click
 
@@ -19,7 +20,8 @@ def confirm_typed(table: str, what: str, answer: str, *, yes: bool) -> None:
         return
     _ready_to_ask(table)
     what, answer = printable(what), printable(answer)
-    typed = click.prompt(f"{what}\nType {answer} to go on", default="", show_default=False, err=True)
+    with _terminal_there():
+        typed = click.prompt(f"{what}\nType {answer} to go on", default="", show_default=False, err=True)
     if typed.strip() != answer:
         raise NotConfirmed(f"not confirmed: {typed.strip()!r} is not {answer}", hint="nothing was changed")
 
@@ -29,8 +31,19 @@ def confirm(table: str, what: str, *, yes: bool) -> None:
     if yes:
         return
     _ready_to_ask(table)
-    if not click.confirm(printable(what), err=True):
+    with _terminal_there():
+        answered = click.confirm(printable(what), err=True)
+    if not answered:
         raise NotConfirmed("declined", hint="nothing was changed")
+
+
+@contextmanager
+def _terminal_there() -> Iterator[None]:
+    """Raises NotConfirmed: the terminal was closed while the question was open."""
+    try:
+        yield
+    except OSError as error:
+        raise NotConfirmed("not confirmed: the terminal is gone", hint="nothing was changed") from error
 
 
 def _ready_to_ask(table: str) -> None:

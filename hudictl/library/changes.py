@@ -48,6 +48,7 @@ def restore(target: str, options: "RestoreOptions") -> "Change[RestorePlan, Rest
     from hudictl.ops.restore.planning import plan_restore
     from hudictl.ops.restore.verify import nothing_still_wrong
 
+    refuse_value("to", target)
     refuse_wrong(options)
 
     def plan(session: "Session") -> "RestorePlan":
@@ -109,6 +110,7 @@ def rollback(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, R
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.planning import done_already, plan_rollback
 
+    refuse_value("instant", target)
     refuse_wrong(options)
 
     def ended(table: "Table") -> str | None:
@@ -166,6 +168,8 @@ def savepoint_creation(instant: str | None, options: "SavepointOptions") -> "Cha
     from hudictl.ops.savepoint.planning import plan_savepoint
     from hudictl.state.files.savepoints import tag_of
 
+    if instant is not None:
+        refuse_value("instant", instant)
     refuse_wrong(options)
 
     def nothing(plan: "SavepointPlan") -> str | None:
@@ -201,6 +205,7 @@ def savepoint_deletion(instant: str) -> "Change[SavepointDeletion, None]":
     """The deletion of a savepoint."""
     from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 
+    refuse_value("instant", instant)
     return Change(
         "savepoint delete",
         lambda session: plan_deletion(session, instant),
@@ -263,6 +268,7 @@ def undo(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
     from hudictl.ops.put_back.execute import execute_undo
     from hudictl.ops.put_back.planning import plan_undo
 
+    refuse_value("instant", instant)
     refuse_value("idle_ms", idle_ms)
     return Change(
         "undo",
@@ -275,6 +281,8 @@ def undo_drop(instants: Sequence[str], older_than_ms: int | None) -> "Change[Und
     """The deletion of what operations have kept: of some, or of all that are old."""
     from hudictl.ops.put_back.drop import execute_drop, plan_drop
 
+    for instant in instants:
+        refuse_value("instant", instant)
     if bool(instants) == (older_than_ms is not None):
         raise UsageError("give either instants, or an age", hint="an age drops all that is older")
     return Change(
@@ -292,6 +300,8 @@ def copy(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyP
     from hudictl.ops.copy.planning import plan_copy
     from hudictl.table.files.view import partition_named
 
+    refuse_value("as_of", as_of)
+    refuse_wrong(options)
     options = replace(options, partitions=tuple(sorted(set(map(partition_named, options.partitions)))))
     return Change(
         "copy",
@@ -305,6 +315,7 @@ def heartbeat_deletion(instant: str) -> "Change[HeartbeatDeletion, None]":
     """The deletion of an expired or stale heartbeat."""
     from hudictl.ops.clean_up.litter import delete_heartbeat, plan_heartbeat_deletion
 
+    refuse_value("instant", instant)
     return Change(
         "heartbeat delete",
         lambda session: plan_heartbeat_deletion(session, instant),
@@ -318,6 +329,7 @@ def marker_deletion(instant: str) -> "Change[MarkerDeletion, None]":
     """The deletion of the markers of a completed or removed instant."""
     from hudictl.ops.clean_up.litter import delete_markers, plan_marker_deletion
 
+    refuse_value("instant", instant)
     return Change(
         "marker delete",
         lambda session: plan_marker_deletion(session, instant),

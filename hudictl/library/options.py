@@ -19,8 +19,11 @@ _RANGES = {
     "grace_s": (0, inf),
     "idle_ms": (0, inf),
     "dead_after_ms": (60_000, inf),
+    "limit": (0, inf),
     **dict.fromkeys(("last", "hourly", "daily", "weekly", "monthly", "yearly", "within_ms"), (0, inf)),
 }
+_SEVERAL = ("require_index", "partitions", "paths")
+_TEXTS = ("to", "as_of", "instant")
 
 
 def refuse_wrong(options: object) -> None:
@@ -33,6 +36,11 @@ def refuse_value(name: str, value: Any) -> None:
     """The same of one option."""
     if name in _CHOICES and value not in _CHOICES[name]:
         raise UsageError(f"{name}={value!r}: write {' or '.join(map(repr, _CHOICES[name]))}")
+    if name in _TEXTS and not isinstance(value, str):
+        raise UsageError(f"{name}={value!r}: write a text")
+    if name in _SEVERAL and isinstance(value, str):
+        # Its letters are not meant.
+        raise UsageError(f"{name}={value!r}: write ({value!r},)")
     least, most = _RANGES.get(name, (0, inf))
     # Not "value < least": nan is neither.
     if name in _RANGES and not least <= value <= most:
@@ -44,3 +52,10 @@ def refuse_value(name: str, value: Any) -> None:
 def several(texts: str | Sequence[str]) -> Sequence[str]:
     """Texts, of which a program may give one as it is: its letters are not meant."""
     return (texts,) if isinstance(texts, str) else texts
+
+
+def chosen(actions: str | Sequence[str], states: str | Sequence[str], limit: int | None = None) -> dict[str, Any]:
+    """The fields of a ``TimelineFilter`` beside the times. Raises UsageError."""
+    if limit is not None:
+        refuse_value("limit", limit)
+    return {"actions": several(actions), "states": several(states), "limit": limit}

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hudictl.library.opened import IDLE_MS, Opened, Times
+from hudictl.library.options import chosen
 from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Pictures:
         from hudictl.table.timeline.archive import at_one_time
 
         core = self.table.core
-        wanted = replace(self.table.instants(**times), actions=actions, states=states, limit=limit)
+        wanted = replace(self.table.instants(**times), **chosen(actions, states, limit))
         bars = timeline_bars(core, at_one_time(lambda: instants_shown(core, wanted)))
         return bars.above(metadata_bars(core, wanted)) if metadata else bars
 

@@ -106,6 +106,7 @@ def read_plan(body: bytes, what: str) -> ReadPlan:
     Raises:
         Unreadable: not a plan, or one that was changed.
         Unsupported: of another plan version.
+        UsageError: of a command whose plans cannot be applied, or that had nothing to do.
     """
     saved = saved_plan.decode_saved_plan(body, what)
     kind = _KINDS[saved.kind].options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened, Times
-from hudictl.library.options import several
+from hudictl.library.options import chosen, several
 from hudictl.library.rows import Rows
 from hudictl.library.times import duration_ms
 
@@ -210,7 +210,7 @@ class HudiTable:
         """The instants. ``limit``: this many of the newest; then no others are read."""
         from hudictl.reports.timeline import TimelineRow, timeline_rows
 
-        return self.opened.by_time(TimelineRow, timeline_rows, times, actions=actions, states=states, limit=limit)
+        return self.opened.by_time(TimelineRow, timeline_rows, times, **chosen(actions, states, limit))
 
     def timeline_pairs(
         self, actions: Sequence[str] = (), states: Sequence[str] = (), **times: "Unpack[Times]"
@@ -218,7 +218,7 @@ class HudiTable:
         """The instants beside those of the metadata table."""
         from hudictl.reports.timeline_pairs import TimelinePair, timeline_pairs
 
-        return self.opened.by_time(TimelinePair, timeline_pairs, times, actions=actions, states=states)
+        return self.opened.by_time(TimelinePair, timeline_pairs, times, **chosen(actions, states))
 
     def instant(self, instant: str) -> "InstantContents":
         """The contents of an instant's files, active and archived. ``problems`` are files that cannot be read."""

@@ -33,6 +33,8 @@ def time_of(table: "Table", said: Time, option: str) -> str:
     if isinstance(said, datetime):
         local = said.astimezone(table.zone) if said.tzinfo else said
         return f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03}"
+    if not isinstance(said, str | timedelta):
+        raise UsageError(f"{option} {said}: not a time", hint="write a text, a datetime or a timedelta")
     if isinstance(said, timedelta) or re.fullmatch(r"\d+[smhd]", said):
         from hudictl.formats.instants import time_plus_ms
         from hudictl.table.timeline.active import instant_now
@@ -41,9 +43,9 @@ def time_of(table: "Table", said: Time, option: str) -> str:
             return time_plus_ms(instant_now(table), -duration_ms(said, option))
         except Unreadable as error:
             raise UsageError(f"{option} {said}: so long ago there was no instant") from error
-    if re.fullmatch(r"[0-9]{4,20}", said):
-        return said
     try:
+        if re.fullmatch(r"[0-9]{4,20}", said):
+            return _possible(said)
         return _digits_of(table, said)
     except (ValueError, OverflowError):
         raise UsageError(
@@ -51,6 +53,14 @@ def time_of(table: "Table", said: Time, option: str) -> str:
             hint="write it as 20261121, 20261121030000000, 2026-11-21T03:00 or with an offset, 2026-11-21T03:00-05:00; "
             "2h means 2 hours ago",
         ) from None
+
+
+def _possible(said: str) -> str:
+    """The digits. Raises ValueError: there is no such date; but Hudi's reserved instants have the year 0."""
+    if not said.startswith("0000"):
+        numbers = [int(said[:4]), *(int(said[at : at + 2]) for at in range(4, min(len(said), 14) - 1, 2))]
+        datetime(*[*numbers, 1, 1][: max(3, len(numbers))])  # type: ignore[arg-type]
+    return said
 
 
 def _digits_of(table: "Table", said: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.errors import Conflict, Unreadable, Unsupported, UsageError
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.json_values import parse_json
 from hudictl.ops.clean_up.orphans import OrphanPlan
@@ -38,6 +38,8 @@ _APPLIED = (
     *(Kind.SERVICE_REMOVE, Kind.METADATA_DROP),
 )
 """The operations whose plans can be saved."""
+_PLANNED = ("planned", "nothing to do")
+"""The outcomes of a command with --plan."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,11 @@ class SavedPlan:
 
 
 def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
-    """Raises Unreadable: not a plan, or one that was changed; Unsupported: of another plan version."""
+    """Raises Unreadable: not a plan, or one that was changed; Unsupported: of another plan version; UsageError: of a
+    command whose plans cannot be applied, or that had nothing to do."""
     try:
         document = parse_json(body)
+        _refuse_another_command(document, what)
         result = document["result"]
         version = result["plan_version"]
         if version != PLAN_VERSION:
@@ -91,6 +95,20 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
         ) from error
     _refuse_changed_by_hand(saved, files, what)
     return saved
+
+
+def _refuse_another_command(document: Mapping[str, object], what: str) -> None:
+    """Raises UsageError."""
+    outcome, result = document.get("outcome"), document.get("result")
+    if outcome not in _PLANNED or (isinstance(result, Mapping) and "plan_version" in result):
+        return
+    command = document.get("command")
+    if outcome == _PLANNED[0]:
+        raise UsageError(
+            f"{what} is a plan of {command}, whose plans cannot be applied",
+            hint="run the command itself, with --yes instead of --plan",
+        )
+    raise UsageError(f"{what} is not a plan: {command} had nothing to do")
 
 
 def _kind(operation: str, what: str) -> Kind:

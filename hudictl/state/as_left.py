@@ -1,6 +1,7 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from typing import NoReturn
@@ -18,9 +19,12 @@ from hudictl.table.kept import (
     UNDONE,
     Contents,
     Room,
+    contents_of,
     metadata_files,
     of_metadata_table,
     read_kept,
+    read_room,
+    room_times,
     timeline_path,
 )
 from hudictl.table.operations import begun_plan, read_operation
@@ -64,14 +68,14 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         )
     now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
     before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
-    _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
+    _same(table, room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
     if changes_metadata_table(room, contents):
         before = {seen.path: seen.size for seen in room.before if of_metadata_table(seen.path)}
         now = {seen.path: seen.size for seen in metadata_files(table)}
-        _same(room, contents, before, now, "the metadata table")
+        _same(table, room, contents, before, now, "the metadata table")
     found = table.storage.stat(PROPERTIES)
     before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
-    _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
+    _same(table, room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
     begun = begun_plan(read_operation(table.storage, room.times[0]))
     _as_written(table, room, contents, begun.written)
     if PROPERTIES in contents.kept and PROPERTIES not in begun.written:
@@ -82,7 +86,7 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES), changes)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
-            _refuse_changed(room, changed, "has changed", PROPERTIES)
+            _refuse_changed(table, room, changed, "has changed", PROPERTIES, of=[PROPERTIES])
 
 
 def _as_written(table: Table, room: Room, contents: Contents, written: Mapping[str, str]) -> None:
@@ -100,7 +104,7 @@ def _as_written(table: Table, room: Room, contents: Contents, written: Mapping[s
                 continue
             right.add(sha256(kept).hexdigest())
         if sha256(read_whole(table.storage, path, found.size)).hexdigest() not in right:
-            _refuse_changed(room, [path.rpartition("/")[2]], "has changed", "the table")
+            _refuse_changed(table, room, [path.rpartition("/")[2]], "has changed", "the table", of=[path])
 
 
 def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -> Contents:
@@ -121,23 +125,47 @@ def _own_properties(read: Callable[[], bytes], changes: Collection[str]) -> dict
     return {key: value for key, value in found.items() if key not in changes}
 
 
-def _same(room: Room, contents: Contents, before: Mapping[str, int], now: Mapping[str, int], what: str) -> None:
+def _same(
+    table: Table, room: Room, contents: Contents, before: Mapping[str, int], now: Mapping[str, int], what: str
+) -> None:
     """Raises Refused: there are other files than the operation has left, or fewer, or changed ones."""
     come = sorted(now.keys() - before.keys() - contents.made)
     gone = sorted(before.keys() - now.keys() - contents.kept.keys())
     changed = sorted(path for path in before.keys() & now.keys() - contents.kept.keys() if before[path] != now[path])
     for paths, verb in ((come, "has come"), (gone, "is gone"), (changed, "has changed")):
         if paths:
-            _refuse_changed(room, [path.rpartition("/")[2] for path in paths], verb, what)
+            _refuse_changed(table, room, [path.rpartition("/")[2] for path in paths], verb, what, of=paths)
 
 
-def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
+def _refuse_changed(
+    table: Table, room: Room, names: Sequence[str], verb: str, what: str, *, of: Sequence[str]
+) -> NoReturn:
+    """``of`` are the paths with these names."""
+    said = f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}"
+    later = _later(table, room, of)
+    if later is not None:
+        raise Refused(
+            f"{said}; undo the {later.operation} {later.times[0]} first",
+            hint=f"`{command_of('undo', later.times[0])}` first, then this one",
+            changes=list(names),
+        )
     raise Refused(
-        f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
+        said,
         hint="an undo would make these changes wrong; "
         f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept",
         changes=list(names),
     )
+
+
+def _later(table: Table, room: Room, changed: Sequence[str]) -> Room | None:
+    """The newest kept operation after this one that has made or removed some of the changed files."""
+    for time in sorted(room_times(table), reverse=True):
+        with suppress(Unreadable):
+            found = read_room(table, time) if time > room.times[0] else None
+            contents = contents_of(table, found) if found is not None and not found.end else None
+            if contents is not None and not contents.made.union(contents.kept).isdisjoint(changed):
+                return found
+    return None
 
 
 def on_timeline(table: Table, path: str) -> bool:

@@ -81,8 +81,15 @@ class RemoteStorage(Storage):
 
     @staticmethod
     def _driver(base: str) -> Any:
-        """fsspec's file system for a URI. Raises ImportError, ValueError."""
-        return fsspec.get_filesystem_class(base.partition("://")[0])
+        """fsspec's file system for a URI. Raises ImportError; Unsupported: there is none."""
+        scheme = base.partition("://")[0]
+        try:
+            return fsspec.get_filesystem_class(scheme)
+        except ValueError as error:
+            raise Unsupported(
+                f"cannot open {base}: there is no store for {scheme}",
+                hint="a scheme has small letters: file, hdfs, s3, gs, abfs, or another one that fsspec knows",
+            ) from error
 
     @staticmethod
     def _connected(base: str, _driver: Any, settings: dict[str, Any]) -> tuple[Any, str]:
@@ -405,7 +412,7 @@ def words(error: Exception) -> str:
 def errors(verb: str, path: str) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, FileExistsError):
+    except (FileNotFoundError, FileExistsError, Unsupported):
         raise
     except ImportError as error:
         raise Unsupported(

@@ -67,4 +67,7 @@ def local_path(uri: str) -> str:
         if not path.startswith("/"):
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
         return os.path.abspath(path)
-    return os.path.abspath(uri)
+    try:
+        return os.path.abspath(uri)
+    except FileNotFoundError:
+        raise UsageError(f"{uri}: the working folder is gone", hint="give the complete path", uri=uri) from None

@@ -61,6 +61,7 @@ def test_only_and_skip(tables: tuple[Copy, Copy], tell: Tell) -> None:
         == "hudictl: usage (2): --only failed-writes: check has no such finding (known findings: failed-write)"
     )
     assert tell(*asked, "--skip", "no").code == 2
+    assert tell(*asked, "--only", "orphans", "--skip", "orphans").code == 2
 
 
 def test_only_what_needs_footers_reads_them(tables: tuple[Copy, Copy], tell: Tell) -> None:

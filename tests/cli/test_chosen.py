@@ -129,6 +129,24 @@ def test_rows_are_made_as_they_are_shown() -> None:
     assert made == ROWS[:3]
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A row of ``undo list``."""
+
+    undo: str
+    problem: str
+
+
+def test_a_damaged_record_of_hudictls_own_says_what_to_do() -> None:
+    """The check does not read it."""
+    problem = ".hoodie/.hudictl/undo/7.json is damaged: it is cut"
+    for row, more in ((Row("a", problem=problem), ""), (Kept("7", problem), ", or drop all that it keeps: ")):
+        with pytest.raises(Unreadable) as caught:
+            list(chosen([row], RowFilter()))
+        drop = "`hudictl undo drop 7`" if more else ""
+        assert caught.value.hint == f"move this file out of the table{more}{drop}"
+
+
 def test_a_problem_is_told_when_all_rows_are_out() -> None:
     rows = [Row("a", problem="it is cut"), Row("b"), Row("c", problem="it is empty")]
     shown = []

@@ -111,6 +111,19 @@ def test_its_owner_may_be_at_work(unpack: Unpack, tell: Tell, alive: str) -> Non
     assert file.exists()
 
 
+def test_a_lock_that_other_tables_may_share(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """The signs of their writers are not looked for."""
+    copy = unpack("v9", "cow_part")
+    file = put(tmp_path / "locks/lock", "")
+    os.utime(file, (time.time() - 3 * 3600,) * 2)
+    shared = (*LOCKED, "--hoodie-conf", f"hoodie.write.lock.filesystem.path={file.parent}")
+    refused = tell("lock", "break", "-t", copy.path, "--yes", *shared)
+    assert (refused.code, "--dead-after" in refused.err) == (13, False)
+    refused = tell("lock", "break", "-t", copy.path, "--yes", *shared, "--dead-after", "1h")
+    assert (refused.code, f"delete the file {file}" in refused.err) == (13, True)
+    assert file.exists()
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [((*EXPIRING, "--dead-after", "1h"), "lock file without expiry"), ((*LOCKED, "--dead-after", "5s"), "the least")],

@@ -213,6 +213,15 @@ def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monk
     assert copy.commits[-1] == target
 
 
+@pytest.mark.parametrize(
+    "more", [("--metadata", "delete"), ("--discard-rollbacks",), ("--grace", "5m"), ("--require-index", "all")]
+)
+def test_2_what_means_nothing_to_a_withdrawal(unpack: Unpack, tell: Tell, more: tuple[str, ...]) -> None:
+    """It is not ignored in silence."""
+    said = tell("resume", "--withdraw", "-t", unpack("v9", "cow_part").path, *LOCAL, "--plan", *more)
+    assert (said.code, f"--withdraw cannot be used with {more[0]}" in said.line) == (2, True)
+
+
 def test_2_one_target(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     for line in ((), (copy.savepoints[0], "--to-instant", copy.commits[0])):

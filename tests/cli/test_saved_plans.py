@@ -60,9 +60,18 @@ def test_14_what_other_commands_print(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     for command in (("table", "show"), ("timeline", "show"), ("savepoint", "list"), ("history",)):
         refused(tell, copy, tell(*command, "-t", copy.path, "-o", "json").out, 14)
-    refused(tell, copy, tell("resume", "-t", copy.path, *LOCAL, "--plan", "-o", "json").out, 14)
     done = tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     refused(tell, copy, done.out, 14)
+
+
+def test_2_plans_that_cannot_be_applied(unpack: Unpack, tell: Tell) -> None:
+    """What to do is not what was done."""
+    copy = unpack("v9", "cow_savepoints")
+    asked = ("-t", copy.path, "--plan", "-o", "json")
+    made = tell("copy", "--as-of", copy.commits[-1], "--to", copy.path.parent / "k", *LOCAL, *asked).out
+    assert "is a plan of copy, whose plans cannot be applied" in refused(tell, copy, made, 2)
+    made = tell("resume", *LOCAL, *asked).out
+    assert "is not a plan: resume had nothing to do" in refused(tell, copy, made, 2)
 
 
 def test_10_no_file(tell: Tell, tmp_path: Path) -> None:

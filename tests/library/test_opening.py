@@ -132,6 +132,21 @@ def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
             lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=1), "nightly", True)),
             "tag and untagged",
         ),
+        (lambda table: table.restore(20261121030417808), "to=20261121030417808: write a text"),
+        (lambda table: table.restore(None), "to=None: write a text"),
+        (lambda table: table.rollback(1), "instant=1"),
+        (lambda table: table.create_savepoint(1), "instant=1"),
+        (lambda table: table.delete_savepoint(1), "instant=1"),
+        (lambda table: table.undo(None), "instant=None"),
+        (lambda table: table.drop_undo(1), "instant=1"),
+        (lambda table: table.copy("/tmp/absent", 1), "as_of=1"),
+        (lambda table: table.writers.delete_heartbeat(1), "instant=1"),
+        (lambda table: table.writers.delete_markers(1), "instant=1"),
+        (lambda table: table.timeline(limit=-1), "limit=-1: the least is 0"),
+        (lambda table: list(table.timeline(since=20261121)), "--since 20261121: not a time"),
+        (lambda table: table.delete_orphans(hudictl.OrphanOptions(paths="a")), r"paths='a': write \('a',\)"),
+        (lambda table: table.copy("/tmp/absent", "1", hudictl.CopyOptions(partitions="a")), "partitions='a'"),
+        (lambda table: table.restore("1", hudictl.RestoreOptions(require_index="files")), "require_index='files'"),
         (lambda table: table.create_savepoint(tag="no tag"), "tag no tag: not a tag"),
         (lambda table: table.create_savepoint(every="1d"), "every needs a tag"),
         (lambda table: table.drop_undo(), "either instants, or an age"),
@@ -146,6 +161,15 @@ def test_options_that_no_command_lets_through(copy: Copy, call: Any, words: str)
     """Before anything is planned: a program is held to what the command line allows."""
     with pytest.raises(UsageError, match=words):
         call(hudictl.open(copy.path, engine="local"))
+
+
+def test_an_action_or_a_state_alone(copy: Copy) -> None:
+    """Its letters are not meant: "commit" is in "deltacommit", too."""
+    table = hudictl.open(copy.path, engine="local")
+    assert {row.action for row in table.timeline("commit", "completed")} == {"commit"}
+    assert not list(table.timeline("deltacommit"))
+    assert {row.action for row in table.timeline_pairs("commit")} == {"commit"}
+    assert {lane.action for lane in table.pictures.bars("commit").lanes} == {"commit"}
 
 
 def test_a_savepoint_each_day(copy: Copy) -> None:

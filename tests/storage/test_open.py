@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import UsageError
+from hudictl.errors import Unsupported, UsageError
 from hudictl.storage import elsewhere
 from hudictl.storage.local import LocalStorage
 from hudictl.storage.open import open_storage
@@ -32,6 +32,21 @@ def test_local_uris(uri: str, root: str) -> None:
     assert store.uri == f"file://{root}"
     assert store.absolute("") == root
     assert store.absolute("p/f") == f"{root}/p/f"
+
+
+@pytest.mark.parametrize("uri", ["foo://bar/x", "FILE:///x"])
+def test_a_scheme_of_no_store(uri: str) -> None:
+    with pytest.raises(Unsupported, match=f"no store for {uri.partition(':')[0]}"):
+        open_storage(uri, ".tmp")
+
+
+def test_a_relative_path_in_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with pytest.raises(UsageError, match="the working folder is gone"):
+        open_storage("lake/t", ".tmp")
 
 
 def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

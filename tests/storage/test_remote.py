@@ -88,9 +88,9 @@ def test_which_stores_are_written(uri: str, single_operator: bool, reason: str |
     assert caught.value.hint
 
 
-def test_an_unknown_scheme_is_storage_failed() -> None:
+def test_an_unknown_scheme_is_unsupported() -> None:
     """No package for it: an answer, no traceback."""
-    with pytest.raises(StorageFailed, match="gopher"):
+    with pytest.raises(Unsupported, match="gopher"):
         open_storage("gopher://host/table", ".tmp")
 
 

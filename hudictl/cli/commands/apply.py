@@ -55,6 +55,9 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
 
     If the table has changed since, nothing is executed (exit code 12). To save a plan, run a command with --plan
     --output json > FILE. All safety checks run again.
+
+    Plans of these commands can be applied: restore, rollback, resume, clean discard, savepoint create, savepoint
+    delete, savepoint prune, orphans delete, metadata drop. Others are run with --yes.
     """
     from hudictl.library.saved import read_plan
 

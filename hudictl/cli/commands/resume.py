@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from hudictl.cli.change import change_in, opened_table, run_change, table_line, working
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
@@ -19,6 +20,12 @@ from hudictl.errors import Incomplete, Refused, UsageError
 if TYPE_CHECKING:
     from hudictl.library.pending import Pending
     from hudictl.library.table import HudiTable
+
+_OF_FINISHING = (
+    *("accept_loss", "with_later_writes", "delete_later_savepoints", "discard_rollbacks", "metadata", "require_index"),
+    *("settle", "grace", "keep_backup", "keep_files"),
+)
+"""The options that mean nothing to a withdrawal."""
 
 
 @click.command(cls=StrictCommand)
@@ -60,8 +67,7 @@ def resume(
 
     idle_ms = how.pace.idle_ms
     if withdraw:
-        if accept_loss or with_later_writes:
-            raise UsageError("--withdraw cannot be used with --accept-loss or --with-later-writes")
+        _refuse_options_of_finishing()
         run_change(withdrawal_change(idle_ms), common, change, engine_options)
         return
     with opened_table(common, change) as table:
@@ -96,6 +102,14 @@ def resume(
             rollback=entry.time,
             remedy=[way.command for way in entry.remedy],
         )
+
+
+def _refuse_options_of_finishing() -> None:
+    """Raises UsageError: the command line has one."""
+    source = click.get_current_context().get_parameter_source
+    for name in _OF_FINISHING:
+        if source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"--withdraw cannot be used with --{name.replace('_', '-')}")
 
 
 def _remove_leftovers(

@@ -52,7 +52,7 @@ def plan_lock_break(session: Session, dead_after_ms: int | None = None) -> LockB
 
     Raises:
         UsageError: no lock is configured.
-        Conflict: it has not expired yet. Refused: it never expires.
+        Conflict: it has not expired yet. Refused: it never expires, or ``dead_after_ms`` is not for it.
         Unsupported, Unreadable, StorageFailed.
     """
     table, config = session.table, session.lock
@@ -74,6 +74,7 @@ def plan_lock_break(session: Session, dead_after_ms: int | None = None) -> LockB
     if dead_after_ms is not None and sign.age_ms is not None and not sign.expired:
         raise Conflict(f"{sign.path} is {span(sign.age_ms)} old: younger than --dead-after", lock=sign.path)
     if dead_after_ms is not None:
+        _not_shared(sign, config.lock)
         _no_sign_of_a_writer(session, dead_after_ms, read_signs(table, clock))
     # An item has no time: only the one who watches it for its lease knows that its owner is dead.
     if not sign.expired and not isinstance(config.lock, ItemLock):
@@ -89,6 +90,16 @@ def _expiring(lock: AnyLock | None, dead_after_ms: int) -> FileLock:
             hint="without it, a lock that is past its own expiry is freed",
         )
     return replace(lock, expire_ms=dead_after_ms)
+
+
+def _not_shared(sign: LockSign, lock: AnyLock) -> None:
+    """Raises Refused: writers of other tables may use the lock, too, and only this table is looked at."""
+    if isinstance(lock, FileLock) and lock.inside is None:
+        raise Refused(
+            f"{sign.path} is outside the table: a writer of another table may hold it",
+            hint=f"if no writer of any table that uses this lock is running, delete the file {sign.path}",
+            lock=sign.path,
+        )
 
 
 def _no_sign_of_a_writer(session: Session, dead_after_ms: int, signs: Signs) -> None:
@@ -176,7 +187,7 @@ def _refuse_living(sign: LockSign, lock: AnyLock) -> None:
     hint = "specify the expiry of the writers' settings; "
     hint += (
         "if its owner is dead: `hudictl lock break --dead-after 1h`, refused where there is a younger sign of a writer"
-        if isinstance(lock, FileLock)
+        if isinstance(lock, FileLock) and lock.inside is not None
         else "a lock without one is removed by the team that runs the writers"
     )
     raise Refused(f"{sign.path} {reason}", hint=hint, lock=sign.path)

@@ -71,7 +71,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     liveness.no_lock_in_use(table, signs, session.locking)
     found: list[Dropped] = []
     pending: list[str] = []
-    for time in times or [*room_times(table)]:
+    for time in dict.fromkeys(times) or [*room_times(table)]:
         room = _named(table, time, begun) if times else read_room(table, time)
         if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
             continue

@@ -27,7 +27,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
 class FindingSelection:
     """The selected findings: all, ``only`` some, or all except those to ``skip``.
 
-    Raises UsageError: an unknown name.
+    Raises UsageError: an unknown name, or nothing is left.
     """
 
     only: frozenset[str] = frozenset()
@@ -40,6 +40,9 @@ class FindingSelection:
                 raise UsageError(
                     f"{option} {name}: check has no such finding", hint=f"known findings: {', '.join(near)}"
                 )
+
+        if self.only and self.only <= self.skip:
+            raise UsageError(f"--skip {', '.join(sorted(self.only))}: nothing of --only is left")
 
     def takes(self, finding: str) -> bool:
         """Unreadable files are always reported, because they can hide the selected findings."""

@@ -5,11 +5,13 @@ it unlocks, and when a writer without the lock ends. So hudictl writes its own c
 file, and checks again before each step that cannot be undone.
 
 Two kinds of foreign locks are dead. One: a lock of hudictl for this table, because the holder of the table's claim
-knows that no other hudictl holds the lock. Two: a lock older than the writers' own expiry. A dead lock is not deleted
-in place, because another process may do the same now, and already have a living lock there. Only one hudictl process at
-a time removes a dead lock or releases its own, and checks again first. So it never moves another hudictl's living lock,
-whose owner could release it meanwhile and find no file. Hudi's writers do not wait for this. So a dead lock is renamed
-away, checked once more, and put back if it is not dead. The new lock is then created exclusively, as usual.
+knows that no other hudictl holds the lock. A lock in the folder of the claims is for this table, however its owner has
+spelled the table, if its owner has seen it there, too: it has held a claim of the same chain. Two: a lock older than
+the writers' own expiry. A dead lock is not deleted in place, because another process may do the same now, and already
+have a living lock there. Only one hudictl process at a time removes a dead lock or releases its own, and checks again
+first. So it never moves another hudictl's living lock, whose owner could release it meanwhile and find no file. Hudi's
+writers do not wait for this. So a dead lock is renamed away, checked once more, and put back if it is not dead. The
+new lock is then created exclusively, as usual.
 """
 
 import time
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.layouts import SCRATCH
+from hudictl.formats.layouts import META, SCRATCH
 from hudictl.phrases import seconds
 from hudictl.storage import Exclusive, FileStatus, Storage, delete_all
 from hudictl.storage.open import open_storage
@@ -32,6 +34,7 @@ from hudictl.table.writers.beat import kept_alive, releasing
 
 _RACE_SECONDS = 0.5
 _BODY_BYTES = 4096
+_BESIDE_CLAIMS = f"{META}/lock"
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class LockFile:
             owner = parse_json(content)
         except ValueError:
             return False
-        return isinstance(owner, dict) and "owner" in owner and owner.get("table") == self.table
+        if not isinstance(owner, dict) or "owner" not in owner:
+            return False
+        return owner.get("table") == self.table or owner.get("inside") == self.path == _BESIDE_CLAIMS
 
     def _look(self, path: str) -> tuple[bytes, FileStatus] | None:
         status = self.storage.stat(path)

@@ -23,9 +23,9 @@ def contender_of(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMa
         from hudictl.table.locks.storage_based import lock_in_storage
 
         return lock_in_storage(table, lock, owner)
-    body = _encode(table, owner)
     if isinstance(lock, FileLock):
-        return lock_file(table, lock, body)
+        return lock_file(table, lock, _encode(table, owner, inside=lock.inside))
+    body = _encode(table, owner)
     # Imported here: these libraries are extras.
     if isinstance(lock, ItemLock):
         from hudictl.table.locks.dynamodb import lock_item
@@ -40,7 +40,7 @@ def contender_of(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMa
     return lock_node(lock, body)
 
 
-def _encode(table: Table, owner: Owner) -> bytes:
+def _encode(table: Table, owner: Owner, **more: str | None) -> bytes:
     moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     said = {
         "owner": owner.uuid,
@@ -48,6 +48,7 @@ def _encode(table: Table, owner: Owner) -> bytes:
         "pid": owner.pid,
         "createdAt": moment,
         "table": table.uri,
+        **more,
         "command": owner.command,
     }
     return json.dumps(said).encode()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from hudictl.errors import NotFound, Unreadable
+from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import (
     META,
     METADATA_PROPERTIES,
@@ -66,11 +66,16 @@ def properties_in_use(table: Table) -> tuple[tuple[str, str], ...]:
 
 def open_metadata_table(table: Table) -> Table | None:
     """The metadata table as a table; None if its folder has none, or one whose writer died before it listed it: its own
-    properties are empty then, and the next writer begins again (0.15.0 to 1.2.0). Raises Unreadable."""
+    properties are empty then, and the next writer begins again (0.15.0 to 1.2.0). Raises Unreadable, StorageFailed."""
     try:
         return metadata_table_at(table, METADATA_TABLE, read_properties(table.storage.below(METADATA_TABLE)))
     except NotFound:
         return None
+    except StorageFailed as error:
+        # Its message has the path in the metadata table.
+        raise StorageFailed(
+            f"{METADATA_TABLE}: {error}", hint=error.hint, **{**error.fields, "path": METADATA_PROPERTIES}
+        ) from error
     except Unreadable as error:
         if not table.metadata_partitions and not table.metadata_partitions_inflight:
             return None

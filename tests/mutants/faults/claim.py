@@ -135,10 +135,17 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        'and "owner" in owner and owner.get("table") == self.table',
-        'and "owner" in owner',
+        'return owner.get("table") == self.table or',
+        "return True or",
         "the lock that hudictl holds for another table counts as dead",
         tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),
+    ),
+    Fault(
+        LOCK,
+        " == self.path == _BESIDE_CLAIMS",
+        " == self.path",
+        "the lock that a living hudictl holds for another table, in a folder that both link to, counts as dead",
+        tests=("table/locks/test_hold.py::test_a_dead_hudictls_lock_is_taken_over_by_another_name_of_the_table",),
     ),
     Fault(
         LOCK,

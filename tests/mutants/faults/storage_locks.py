@@ -99,6 +99,13 @@ FAULTS = (
     ),
     Fault(
         BREAK,
+        "        _not_shared(sign, config.lock)\n",
+        "",
+        "the lock of a living writer of another table is broken",
+        tests=BROKEN,
+    ),
+    Fault(
+        BREAK,
         "        if (now.content, now.owner) != (shown.content, shown.owner):",
         "        if False:",
         "another lock is broken than the one that was shown",

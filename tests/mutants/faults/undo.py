@@ -100,21 +100,21 @@ FAULTS = (
     ),
     Fault(
         AS_LEFT,
-        '    _same(room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")\n',
+        '    _same(table, room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")\n',
         "",
         "an undo takes back what a later write was built upon",
         (CHANGED, BETWEEN),
     ),
     Fault(
         AS_LEFT,
-        '        _same(room, contents, before, now, "the metadata table")\n',
+        '        _same(table, room, contents, before, now, "the metadata table")\n',
         "",
         "an undo puts half of a metadata table back",
         (CHANGED, f"{TEST}::test_a_drop_of_the_metadata_table_since_then"),
     ),
     Fault(
         AS_LEFT,
-        '            _refuse_changed(room, changed, "has changed", PROPERTIES)\n',
+        '            _refuse_changed(table, room, changed, "has changed", PROPERTIES, of=[PROPERTIES])\n',
         "            pass\n",
         "an undo takes back a change of hoodie.properties, as an upgrade makes it",
         (CHANGED,),
@@ -345,7 +345,7 @@ FAULTS = (
     ),
     Fault(
         AS_LEFT,
-        '    _same(room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")\n',
+        '    _same(table, room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")\n',
         "",
         "an undo begins that cannot end: the properties were changed since",
         (f"{DROPPED}::test_properties_that_were_changed_since_a_deletion",),

@@ -56,6 +56,12 @@ def dies_in_drop(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "delete_all", dies)
 
 
+def test_one_that_is_named_twice_is_dropped_once(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    time = orphans_deleted(copy)
+    assert [entry.undo for entry in plan_drop(session(copy.table), [time, time], None).dropped] == [time]
+
+
 @VERSIONS
 @pytest.mark.parametrize("operation", [orphans_deleted, metafile_repaired])
 @pytest.mark.parametrize("by_hand", [False, True], ids=["dropped", "by-hand"])

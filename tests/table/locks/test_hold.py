@@ -95,7 +95,7 @@ def test_the_lock_is_held_with_the_claim_and_given_back(small: Small) -> None:
     with hold(table, "restore S", watch) as held:
         held.check()
         content = json.loads(lock_of(table).read_bytes())
-        assert list(content) == ["owner", "host", "pid", "createdAt", "table", "command"]
+        assert list(content) == ["owner", "host", "pid", "createdAt", "table", "inside", "command"]
         assert (content["pid"], content["table"], content["command"]) == (os.getpid(), table.uri, "restore S")
         assert content["owner"] == held.claim.owner.uuid
     assert watch.steps == [f"take the lock {table.uri}/.hoodie/lock"]
@@ -253,6 +253,26 @@ def test_a_dead_hudictls_lock_is_taken_over(small: Small) -> None:
         held.check()
         assert json.loads(lock_of(table).read_bytes())["command"] == "x"
     assert not lock_of(table).exists()
+
+
+@pytest.mark.parametrize("folder", [".hoodie", "locks"])
+def test_a_dead_hudictls_lock_is_taken_over_by_another_name_of_the_table(small: Small, folder: str) -> None:
+    """Only beside the claims: another folder may be a link, and the lock that of another table."""
+    base = base_of(small(9))
+    (base / "locks").mkdir()
+    link = base.with_name("link")
+    link.symlink_to(base)
+    dead, now = (
+        locked(open_table(str(path)), PROVIDER | {"hoodie.write.lock.filesystem.path": f"{path}/{folder}"})
+        for path in (link, base)
+    )
+    with dying(None), pytest.raises(Crash), hold(dead, "killed", Watch()):
+        raise Crash
+    if folder == "locks":
+        assert "killed" in refused(now).message
+        return
+    with hold(now, "x", Watch()) as held:
+        held.check()
 
 
 @pytest.mark.parametrize("before", ["nothing", "a dead one", "an expired one"])

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Unreadable
+from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats.layouts import METADATA_PROPERTIES
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.timeline.active import load_timeline
@@ -68,3 +68,11 @@ def test_its_properties_are_told_from_the_tables_own(small: Small, version: str,
     table = replace(table, properties=dict(table.properties) | {"hoodie.table.metadata.partitions": "files"})
     with pytest.raises(Unreadable, match=r"^\.hoodie/metadata: "):
         open_metadata_table(table)
+
+
+def test_properties_that_may_not_be_read_are_told_from_the_tables_own(small: Small) -> None:
+    table = small(9)
+    put(table, f"{METADATA_PROPERTIES}/f", b"x")
+    with pytest.raises(StorageFailed, match=r"^\.hoodie/metadata: cannot read .*not a regular file") as caught:
+        open_metadata_table(table)
+    assert caught.value.fields["path"] == METADATA_PROPERTIES
