@@ -345,8 +345,8 @@ FAULTS = (
     ),
     Fault(
         AS_LEFT,
-        '    _same(table, room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")\n',
-        "",
+        "    _same(table, room, contents, before, {PROPERTIES: found.size} if found is not None else {},",
+        "    (table, room, contents, before, {PROPERTIES: found.size} if found is not None else {},",
         "an undo begins that cannot end: the properties were changed since",
         (f"{DROPPED}::test_properties_that_were_changed_since_a_deletion",),
     ),
