@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 COMMITS = "ops/repair/commits.py"
+EXTRA = "ops/repair/extra_metadata.py"
 PLAN = "ops/repair/plan.py"
 TIMELINE = "ops/repair/timeline.py"
 DAMAGED = "state/timeline/damaged.py"
@@ -43,6 +44,69 @@ FAULTS = (
         " if _is_told_by_name(file.data) or (file.partition, file.data.name) in logs]\n",
         "]\n",
         "logs that another write has appended to a slice become this one's",
+    ),
+    Fault(
+        "repair_workers.py",
+        ' or block.header.get(IS_PARTIAL) == "true"',
+        "",
+        "the columns that a partial update has left out are gone, and the next compaction loses their values",
+        ("ops/repair/test_extra_metadata.py",),
+    ),
+    Fault(
+        "formats/parquet_footers.py",
+        'HUDIS = frozenset({*META_COLUMNS, "_hoodie_operation"})',
+        'HUDIS = frozenset({*META_COLUMNS, "_hoodie_operation", "_hoodie_is_deleted"})',
+        "the column of a table that says which rows are deleted is gone",
+        ("ops/repair/test_extra_metadata.py",),
+    ),
+    Fault(
+        EXTRA,
+        "    if operation.startswith(_ALTERS):\n",
+        "    if False:\n",
+        "a change of the schema is taken back",
+    ),
+    Fault(
+        EXTRA,
+        "parse_json(near[_EVOLVED]) != history:",
+        "False:",
+        "a write gets the evolved schema of another: queries fail, or find renamed columns empty",
+    ),
+    Fault(
+        EXTRA,
+        "    if history is not None or any(",
+        "    if any(",
+        "the first write with schema evolution loses it: queries fail",
+    ),
+    Fault(
+        EXTRA,
+        "        if before is None or after is None or _fields(before) != _fields(after):\n",
+        "        if False:\n",
+        "a write of which no file is left takes a change of the schema back",
+    ),
+    Fault(
+        EXTRA,
+        "    if not fits or any(",
+        "    if any(",
+        "a bulk insert loses its new column",
+    ),
+    Fault(
+        EXTRA,
+        "any(part.items() - columns.items() for part in parts)",
+        "False",
+        "a partial update, or a delete, loses a column that it has brought",
+    ),
+    Fault(
+        EXTRA,
+        'all(columns[name] in (text, f"{text}?") for name, text in table.items())',
+        "True",
+        "a column of a bulk insert gets its old type: queries fail",
+    ),
+    Fault(
+        COMMITS,
+        ' and fields.get("operationType") not in SERVICES:',
+        ":",
+        "the schema of a compaction, which its writer has read long ago, becomes that of a write",
+        ("ops/repair/test_extra_metadata.py",),
     ),
     Fault(
         TIMELINE,

@@ -15,6 +15,9 @@ from tests.ops.repair.quarantine_support import completed, damage, plan
 
 CLEANED = ("cow_cleaned", "archived", "cow_clustering_cleaned", "mor_compaction_cleaned", "mor_compaction_superseded")
 """Tables of which a clean has deleted files, or whose first commits are archived: what is gone is not named again."""
+UNNAMED = ("cow_cleaned", "cow_clustering_cleaned", "hfile_mor", "lance_cow", "lance_mor")
+"""Tables of which no file names a schema: not in these formats, or a clean has deleted it. Between two writes with the
+same one it is that."""
 RESIZING = "resizing"
 """A table whose writers write into the buckets of a pending resize, too."""
 
@@ -49,7 +52,16 @@ def test_it_says_what_hudi_wrote(version: str, name: str, tmp_path: Path) -> Non
             with pytest.raises(Refused, match="nothing proves what it said"):
                 again(copy, time)
             continue
-        before, made = again(copy, time)
+        why = ""
+        try:
+            before, made = again(copy, time)
+        except Refused as refused:
+            why = refused.message
+        if why:
+            assert why.endswith("no file of it names its schema")
+            assert name in UNNAMED
+            assert time in (copy.commits[0], copy.commits[-1])
+            continue
         old, new = commit_metadata.decode(before, "old"), commit_metadata.decode(made, "new")
         assert (new.operation, schema(made)) == (old.operation, schema(before))
         assert {path: {*ids} for path, ids in new.replaced.items()} == {p: {*ids} for p, ids in old.replaced.items()}
