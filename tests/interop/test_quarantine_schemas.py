@@ -10,8 +10,7 @@ from tests import support
 from tests.damage.harms import do_harm
 from tests.interop.judge import Judge
 from tests.interop.log_samples import Writer, rows
-from tests.interop.product import command
-from tests.interop.test_quarantine import newest
+from tests.interop.product import command, newest
 
 pytestmark = pytest.mark.hudi
 

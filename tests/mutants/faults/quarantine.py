@@ -142,8 +142,21 @@ FAULTS = (
     ),
     Fault(
         DAMAGED,
-        "        return Way.UNUSED if State.COMPLETED in sound else None\n",
+        "        return Way.FROM_RESULT if _is_archived(table, file) else Way.UNUSED\n",
         "        return Way.UNUSED\n",
+        "Hudi 0.15.0 can no longer archive, and no writer starts",
+        ("ops/repair/test_timeline.py",),
+    ),
+    Fault(
+        TIMELINE,
+        "plans.encode_compaction_plan(slices_before(facts, found.file.time, groups))",
+        "plans.encode_compaction_plan(())",
+        "a compaction whose completed file is removed plans nothing: readers miss the rows of later logs",
+    ),
+    Fault(
+        DAMAGED,
+        "        if State.COMPLETED not in sound:\n",
+        "        if False:\n",
         "the plan of a pending instant is emptied",
     ),
 )

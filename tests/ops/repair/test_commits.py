@@ -1,6 +1,5 @@
 """The metadata of every completed write of every sample, made again from its data files, beside what Hudi wrote."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hudictl.formats.commit_metadata import WriteStat
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop
-from tests.ops.repair.quarantine_support import completed, damage, plan
+from tests.ops.repair.quarantine_support import again, completed, damage, plan, schema
 
 CLEANED = ("cow_cleaned", "archived", "cow_clustering_cleaned", "mor_compaction_cleaned", "mor_compaction_superseded")
 """Tables of which a clean has deleted files, or whose first commits are archived: what is gone is not named again."""
@@ -22,24 +21,8 @@ RESIZING = "resizing"
 """A table whose writers write into the buckets of a pending resize, too."""
 
 
-def again(copy: Copy, time: str) -> tuple[bytes, bytes]:
-    """What the file said, and what is made again when it is empty."""
-    file = completed(copy, time)
-    before = damage(file, b"")
-    try:
-        (made,) = plan(copy, time).files
-    finally:
-        damage(file, before)
-    assert made.body is not None
-    return before, made.body
-
-
 def stats(body: bytes) -> dict[str | None, WriteStat]:
     return {stat.path: stat for of in commit_metadata.decode(body, "it").stats.values() for stat in of}
-
-
-def schema(body: bytes) -> object:
-    return json.loads(commit_metadata.read_record(body, "it").fields["extraMetadata"]["schema"])
 
 
 @support.ONE_OF_EACH_KIND

@@ -16,8 +16,7 @@ from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop
-from tests.ops.repair.quarantine_support import completed, damage, plan
-from tests.ops.repair.test_commits import again, schema
+from tests.ops.repair.quarantine_support import again, completed, damage, plan, schema
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 EVOLVED = {"max_column_id": 1, "version_id": 20260101000000000, "type": "record", "fields": []}
