@@ -11,7 +11,7 @@ from hudictl.storage import Storage
 
 
 class Written(NamedTuple):
-    """What a data file says of the write that made it: its rows (0 for a log), and the Avro schemas that it names.
+    """What a data file says of the write that made it: its rows and deletes, and the Avro schemas that it names.
 
     ``parts`` are those of blocks that may have fewer columns than the write: of partial updates, and of deletes.
     ``columns`` are those of a Parquet file that names no Avro schema, as Hudi's row writer leaves it.
@@ -22,6 +22,7 @@ class Written(NamedTuple):
     schemas: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     columns: Mapping[str, str] | None = None
+    deletes: int = 0
 
 
 def written_by(storage: Storage, time: str, files: Sequence[tuple[str, str, int]]) -> list[Written]:
@@ -48,10 +49,15 @@ def _written(storage: Storage, time: str, partition: str, name: str, size: int) 
         if schema := own_entries(footer).get("parquet.avro.schema", ""):
             return Written(path, footer.num_rows, (schema,))
         return Written(path, footer.num_rows, columns=own_columns(footer))
+    from hudictl.formats.log_contents import record_count
+
+    blocks = [block for _, block in workers.blocks_of(storage, partition, ((name, size),)) if block.instant == time]
     headers = [
         (block.header[SCHEMA], block.block_type == DELETE or block.header.get(IS_PARTIAL) == "true")
-        for _, block in workers.blocks_of(storage, partition, ((name, size),))
-        if block.instant == time and SCHEMA in block.header
+        for block in blocks
+        if SCHEMA in block.header
     ]
+    counts = [(record_count(block, partial(storage.read, path)) or 0, block.block_type == DELETE) for block in blocks]
+    rows, deletes = (sum(count for count, deletes in counts if deletes is kind) for kind in (False, True))
     whole, parts = (tuple(dict.fromkeys(text for text, part in headers if part is kind)) for kind in (False, True))
-    return Written(path, schemas=whole, parts=parts)
+    return Written(path, rows, schemas=whole, parts=parts, deletes=deletes)

@@ -207,7 +207,7 @@ def _stats(
                 "cdcStats": changes.get(file.group),
                 "prevCommit": previous.get(file.path, "null"),
                 "numWrites": contents[file.path].rows,
-                "numDeletes": 0,
+                "numDeletes": contents[file.path].deletes,
                 "numUpdateWrites": 0,
                 "numInserts": 0,
                 "totalWriteBytes": file.size,
