@@ -60,6 +60,15 @@ def read_rows(name: str, read_at: ReadAt, size: int, columns: Sequence[str] | No
         yield from _orc_rows(read_at, size, columns)
 
 
+def orc_schema(read_at: ReadAt, size: int) -> str:
+    """The Avro schema that Hudi has left in an ORC file; "" if there is none. Raises Unreadable."""
+    from pyarrow import orc
+
+    with decoding("the ORC file"):
+        entries = orc.ORCFile(as_file(read_at, size)).schema.metadata or {}
+        return str(entries.get(b"orc.avro.schema", b""), "utf-8")
+
+
 def _orc_rows(read_at: ReadAt, size: int, columns: Sequence[str] | None) -> Iterator[Row]:
     from pyarrow import orc
 

@@ -1,11 +1,11 @@
-"""``HoodieCleanerPlan``, read only, and ``HoodieCleanMetadata`` (plan versions 1 and 2 of Hudi 0.15.0 to 1.2.0)."""
+"""``HoodieCleanerPlan`` and ``HoodieCleanMetadata`` (plan versions 1 and 2 of Hudi 0.15.0 to 1.2.0)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hudictl.formats import avro
-from hudictl.formats.file_names import base_path_in
+from hudictl.formats.file_names import base_path_in, data_path
 
 PLAN = "HoodieCleanerPlan"
 METADATA = "HoodieCleanMetadata"
@@ -32,6 +32,31 @@ _METADATA = avro.record(
         "type": ["null", avro.string_map("HoodieCleanPartitionMetadata")],
         "default": None,
     },
+    {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
+    top=True,
+)
+_INSTANT = avro.record(
+    "HoodieActionInstant", *({"name": name, "type": avro.STRING} for name in ("timestamp", "action", "state"))
+)
+_FILE = avro.record(
+    "HoodieCleanFileInfo",
+    {"name": "filePath", "type": ["null", avro.STRING], "default": None},
+    {"name": "isBootstrapBaseFile", "type": ["null", "boolean"], "default": None},
+)
+_FILES = {"name": "filesToBeDeletedPerPartition", "type": ["null", avro.string_map(avro.array(avro.STRING))]}
+_PLAN = avro.record(
+    PLAN,
+    {"name": "earliestInstantToRetain", "type": ["null", _INSTANT], "default": None},
+    {"name": "lastCompletedCommitTimestamp", "type": avro.STRING, "default": ""},
+    {"name": "policy", "type": avro.STRING},
+    {**_FILES, "default": None},
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {
+        "name": "filePathsToBeDeletedPerPartition",
+        "type": ["null", avro.string_map(avro.array(_FILE))],
+        "default": None,
+    },
+    {"name": "partitionsToBeDeleted", "type": ["null", avro.array(avro.STRING)], "default": None},
     {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
     top=True,
 )
@@ -64,6 +89,36 @@ class CleanMetadata:
 def decode_plan(body: avro.Body, what: str) -> CleanPlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
+
+
+def encode_plan(body: bytes, what: str, absolute: Callable[[str], str]) -> bytes:
+    """The plan of a clean with a result, as Hudi 0.15.0 writes it; ``absolute`` makes the path of a file whole. Raises
+    Unreadable."""
+
+    def build(value: dict[str, Any]) -> dict[str, Any]:
+        _build_metadata(value)
+        own, sources = value["partitionMetadata"], value.get("bootstrapPartitionMetadata") or {}
+        files: dict[str, list[dict[str, Any]]] = {path: [] for path in {*own, *sources}}
+        for path, entry in own.items():
+            paths = [absolute(data_path(path, _name(name))) for name in entry["deletePathPatterns"]]
+            files[path] += [{"filePath": file, "isBootstrapBaseFile": False} for file in paths]
+        for path, entry in sources.items():
+            files[path] += [{"filePath": file, "isBootstrapBaseFile": True} for file in entry["deletePathPatterns"]]
+        earliest = value.get("earliestCommitToRetain")
+        return {
+            "earliestInstantToRetain": {"timestamp": earliest, "action": "commit", "state": "COMPLETED"}
+            if earliest
+            else None,
+            "lastCompletedCommitTimestamp": value.get("lastCompletedCommitTimestamp") or "",
+            "policy": next((entry["policy"] for entry in own.values()), "KEEP_LATEST_COMMITS"),
+            "filesToBeDeletedPerPartition": {},
+            "version": _NAMES_ALONE,
+            "filePathsToBeDeletedPerPartition": dict(sorted(files.items())),
+            "partitionsToBeDeleted": [path for path, entry in own.items() if entry.get("isPartitionDeleted")],
+            "extraMetadata": value.get("extraMetadata"),
+        }
+
+    return avro.encode(avro.decode(body, METADATA, what, build), _PLAN)
 
 
 def encode_metadata(time: str, plan: bytes, what: str, left: Mapping[str, Collection[str]]) -> bytes:

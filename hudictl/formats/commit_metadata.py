@@ -11,8 +11,8 @@ from hudictl.formats.json_values import parse_json
 
 CHECKPOINTS = ("streamer.checkpoint.key.v2", "deltastreamer.checkpoint.key")
 """Where Hudi Streamer keeps how far it has read its source: from table version 8 on, and before."""
-COMPACT = "COMPACT"
-"""The operation of a compaction."""
+COMPACT, LOG_COMPACT = "COMPACT", "LOG_COMPACT"
+"""The operations of a compaction, and of one of logs."""
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
 _REPLACED = {

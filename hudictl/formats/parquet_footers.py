@@ -1,13 +1,14 @@
 """Footers of Parquet base files: statistics of the columns, and Hudi's own entries."""
 
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 from hudictl.formats.base_files import ENCRYPTED
+from hudictl.formats.base_rows import META_COLUMNS
 from hudictl.formats.column_stats import Statistics, Value, add_row_group
 from hudictl.formats.ranges import ReadAt
 from hudictl.formats.thrift import COLUMNS, GROUPS, METADATA, Struct, read_struct
@@ -25,6 +26,18 @@ _CRYPTO = 8
 _TYPE, _STATISTICS, _SIZES = 1, 12, 16
 _BOUNDS = (1, 2, 5, 6)
 _REPETITIONS, _DEFINITIONS = 2, 3
+HUDIS = frozenset({*META_COLUMNS, "_hoodie_operation"})
+"""Columns that are Hudi's own; ``_hoodie_is_deleted`` is one of the table's."""
+_SMALL = {"int8": "int32", "int16": "int32"}
+"""Avro has no small integers."""
+_PLAIN = {"boolean": "bool", "int": "int32", "long": "int64", "bytes": "binary"}
+_LOGICAL = {
+    "date": "date32[day]",
+    "timestamp-millis": "timestamp[ms, tz=UTC]",
+    "timestamp-micros": "timestamp[us, tz=UTC]",
+    "local-timestamp-millis": "timestamp[ms]",
+    "local-timestamp-micros": "timestamp[us]",
+}
 
 
 def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
@@ -86,6 +99,54 @@ def own_entries(footer: "parquet.FileMetaData") -> dict[str, str]:
     """The key-value pairs of the footer, as Hudi's ``org.apache.hudi.bloomfilter``. Raises Unreadable."""
     with _reading():
         return {key.decode(): value.decode("utf-8", "replace") for key, value in (footer.metadata or {}).items()}
+
+
+def own_columns(footer: "parquet.FileMetaData") -> dict[str, str]:
+    """The types of the columns in a Parquet file by their names, as ``avro_columns`` has them. Raises Unreadable."""
+    with _reading():
+        fields = footer.schema.to_arrow_schema()
+        return {field.name: _arrow_text(field) for field in fields if field.name not in HUDIS}
+
+
+def avro_columns(schema: Mapping[str, Any]) -> dict[str, str]:
+    """The types of the columns in an Avro schema of a record, as Hudi writes them to Parquet, without Hudi's own. What
+    has no such type has a text of its own."""
+    fields = [field for field in schema["fields"] if field["name"] not in HUDIS]
+    return {field["name"]: _avro_text(field["type"]) for field in fields}
+
+
+def _arrow_text(field: Any) -> str:
+    from pyarrow import types
+
+    kind = field.type
+    if types.is_struct(kind):
+        text = "{" + ", ".join(f"{inner.name}: {_arrow_text(inner)}" for inner in kind) + "}"
+    elif types.is_list(kind):
+        text = f"[{_arrow_text(kind.value_field)}]"
+    elif types.is_map(kind):
+        text = f"<{_arrow_text(kind.item_field)}>"
+    else:
+        text = _SMALL.get(str(kind), str(kind))
+    return f"{text}?" if field.nullable else text
+
+
+def _avro_text(kind: Any) -> str:
+    if isinstance(kind, list):
+        others = [one for one in kind if one != "null"]
+        return f"{_avro_text(others[0])}?" if len(others) == 1 and len(kind) > 1 else str(kind)
+    if not isinstance(kind, dict):
+        return _PLAIN.get(str(kind), str(kind))
+    logical, inner = str(kind.get("logicalType")), kind["type"]
+    if logical == "decimal":
+        return f"decimal128({kind['precision']}, {kind.get('scale', 0)})"
+    if inner == "record":
+        return "{" + ", ".join(f"{one['name']}: {_avro_text(one['type'])}" for one in kind["fields"]) + "}"
+    if inner == "array":
+        return f"[{_avro_text(kind['items'])}]"
+    if inner == "map":
+        return f"<{_avro_text(kind['values'])}>"
+    named = {"enum": "string", "fixed": f"fixed_size_binary[{kind.get('size')}]"}
+    return _LOGICAL.get(logical) or named.get(inner) or _avro_text(inner)
 
 
 def _judge(footer: "parquet.FileMetaData", told: Struct) -> None:

@@ -46,6 +46,12 @@ def restore(
     return execute_restore(session(table, locking=locking), plan)
 
 
+def newest(base: Path, end: str) -> Path | None:
+    """The newest file of the timeline with an end."""
+    folder = base / ".hoodie/timeline"
+    return max((folder if folder.is_dir() else base / ".hoodie").glob(f"[0-9]*.{end}"), default=None)
+
+
 def rollback(base: Path, instant: str, *flags: str, **options: str) -> int:
     """Rolls back one instant; returns the exit code, as the next two do."""
     return command(base, "rollback", instant, *flags, **({"idle": "0s"} | options))

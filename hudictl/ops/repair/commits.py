@@ -5,23 +5,22 @@ metadata table, where it is in use, that there are no others. What a file does n
 files that a clean has deleted since.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import NoReturn
 
 from hudictl import repair_workers
 from hudictl.engine.base import picked, values
-from hudictl.errors import Refused, Unreadable
+from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats.avro import MAGIC
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file, split_names
-from hudictl.formats.instants import COMPACTION, DELTACOMMIT, REPLACECOMMIT, State
+from hudictl.formats.instants import COMPACTION, DELTACOMMIT, LOGCOMPACTION, REPLACECOMMIT, State
+from hudictl.ops.repair.extra_metadata import SCHEMA, SERVICES, Extra, Others, extra_again, lost_extra, refuse
 from hudictl.ops.session import Session
-from hudictl.phrases import command_of, count_of
+from hudictl.phrases import count_of
 from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.timeline.damaged import Damaged
 from hudictl.table.files.choose import is_trace, scan_partition
@@ -32,6 +31,7 @@ from hudictl.table.timeline.active import read_instant
 from hudictl.table.timeline.commits import read_requested_replace
 
 _A_TASK = 100
+_OPERATIONS = {COMPACTION: commit_metadata.COMPACT, LOGCOMPACTION: commit_metadata.LOG_COMPACT}
 
 
 @dataclass(frozen=True)
@@ -56,30 +56,32 @@ def commit_again(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
     session.engine.start()
     known = read_known(table, session.engine)
     if known.unread is not None:
-        _refuse(found, f"the metadata table cannot be read ({known.unread}), so nothing says which files are of it")
+        refuse(found, f"the metadata table cannot be read ({known.unread}), so nothing says which files are of it")
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=known, damaged_ok=True)
     files = _own_files(facts, found)
     _once_in_each_slice(found, files)
     listed = _compared(facts, found, files)
     contents = _contents(session, files, time)
-    like, checkpoint = _another(session, facts, found)
-    schema = _schema(found, [entry.schema for entry in contents.values() if entry.schema], like)
+    others = _another(session, facts, found)
     operation, told = _operation(session, found)
+    extra, guesses = extra_again(table, found, contents.values(), others, operation)
     fields: dict[str, object] = {
         "partitionToWriteStats": _stats(facts, files, contents, time),
-        "compacted": operation == commit_metadata.COMPACT,
-        "extraMetadata": {"schema": schema},
+        "compacted": operation in (commit_metadata.COMPACT, commit_metadata.LOG_COMPACT),
+        "extraMetadata": extra,
         "operationType": operation,
     }
     if found.file.action == REPLACECOMMIT:
         fields["partitionToReplaceFileIds"] = _replaced(session, found)
     total = sum(file.size or 0 for file in files)
     own = f"{count_of(len(files), 'data file')} of {total:,} bytes are its own by their names, headers and footers"
-    guessed = ["how many rows it has inserted, updated and deleted, and which archived files it is based on"]
+    guessed = ["how many rows it has inserted, updated and deleted, and which archived files it is based on", *guesses]
     guessed += [] if listed else ["no metadata table is in use that names its files, too"]
     guessed += [] if told else [f"what kind of write it was: {operation} is written"]
-    lost = (f"its checkpoint: the next run of Hudi Streamer goes on from that of {checkpoint}",) if checkpoint else ()
-    body = commit_metadata.encode_as(like, fields)
+    lost, checkpoint = lost_extra(others), others.checkpoint
+    if checkpoint:
+        lost = (f"its checkpoint: the next run of Hudi Streamer goes on from that of {checkpoint}", *lost)
+    body = commit_metadata.encode_as(others.like, fields)
     return MadeAgain(body, (own, *([listed] if listed else [])), tuple(guessed), lost)
 
 
@@ -103,7 +105,7 @@ def _once_in_each_slice(found: Damaged, files: Sequence[StoredFile]) -> None:
     bases: dict[tuple[str, str], str] = {}
     for file in files:
         if file.data.is_base and bases.setdefault(file.group, file.path) != file.path:
-            _refuse(found, f"{file.path} and {bases[file.group]} are of one slice: one of them is not of this write")
+            refuse(found, f"{file.path} and {bases[file.group]} are of one slice: one of them is not of this write")
 
 
 def _compared(facts: Facts, found: Damaged, files: Sequence[StoredFile]) -> str:
@@ -119,10 +121,10 @@ def _compared(facts: Facts, found: Damaged, files: Sequence[StoredFile]) -> str:
                 expected.add((partition, name))
     own = {(file.partition, file.data.name) for file in files}
     for partition, name in sorted(expected - own):
-        _refuse(found, f"the metadata table lists {data_path(partition, name)}, but it is not on storage")
+        refuse(found, f"the metadata table lists {data_path(partition, name)}, but it is not on storage")
     for partition, name in sorted(own):
         if name not in listed.get(partition, ()):
-            _refuse(found, f"the metadata table does not list {data_path(partition, name)}")
+            refuse(found, f"the metadata table does not list {data_path(partition, name)}")
     return "the metadata table lists these files, and no other base file of this write"
 
 
@@ -134,54 +136,39 @@ def _contents(session: Session, files: Sequence[StoredFile], time: str) -> Mappi
     return {entry.path: entry for entry in chain.from_iterable(found)}
 
 
-def _another(session: Session, facts: Facts, found: Damaged) -> tuple[bytes, str | None]:
-    """The metadata of another completed write, which shows the format; and the write before with a checkpoint."""
+def _another(session: Session, facts: Facts, found: Damaged) -> Others:
     table, time = session.table, found.file.time
     writes = [entry for entry in facts.timeline.completed_writes() if entry.time != time]
     like, checkpoint = None, None
+    beside: dict[bool, Extra] = {}
     for entry in sorted(writes, key=lambda entry: (entry.time > time, abs(int(entry.time) - int(time)))):
-        file = entry.file(State.COMPLETED)
+        file, later = entry.file(State.COMPLETED), entry.time > time
+        if like is not None and later in beside and (later or checkpoint is not None):
+            continue
         if file is None or not facts.timeline.sizes[file.name]:
             continue
         body = read_instant(table, file)
         try:
-            record = commit_metadata.read_record(body, file.name)
+            fields = commit_metadata.read_record(body, file.name).fields
         except Unreadable:
             continue
         if like is None and body.startswith(MAGIC) == table.rules.has_completion_times:
             like = body
-        if checkpoint is None and entry.time < time and commit_metadata.checkpoint_of(record.fields)[0]:
+        if checkpoint is None and not later and commit_metadata.checkpoint_of(fields)[0]:
             checkpoint = entry.time
-        if like is not None and (checkpoint is not None or entry.time > time):
-            break
+        extra = fields.get("extraMetadata") or {}
+        if later not in beside and extra.get(SCHEMA) and fields.get("operationType") not in SERVICES:
+            beside[later] = extra
     if like is None:
-        _refuse(found, "no other completed write is on the timeline: nothing shows the format of the file")
-    return like, checkpoint
-
-
-def _schema(found: Damaged, own: Sequence[str], like: bytes) -> str:
-    """The schema that the write's own files have, without Hudi's columns; else that of the other write."""
-    more = commit_metadata.read_record(like, "another commit").fields.get("extraMetadata") or {}
-    other = str(more.get("schema") or "")
-    if not own:
-        return other
-    schemas = {json.dumps(_without_own_columns(text), sort_keys=True): text for text in dict.fromkeys(own)}
-    if len(schemas) > 1:
-        _refuse(found, "its files have several schemas")
-    ((fields, text),) = schemas.items()
-    if other and json.dumps(_without_own_columns(other), sort_keys=True) == fields:
-        return other
-    return json.dumps(json.loads(text) | {"fields": _without_own_columns(text)})
-
-
-def _without_own_columns(schema: str) -> list[object]:
-    return [entry for entry in json.loads(schema)["fields"] if not str(entry["name"]).startswith("_hoodie_")]
+        refuse(found, "no other completed write is on the timeline: nothing shows the format of the file")
+    return Others(like, beside.get(False), beside.get(True), checkpoint)
 
 
 def _operation(session: Session, found: Damaged) -> tuple[str, bool]:
     """The kind of write, and whether its other files say so."""
-    if any(file.action == COMPACTION for file in found.instant.files):
-        return commit_metadata.COMPACT, True
+    for file in found.instant.files:
+        if file.action in _OPERATIONS:
+            return _OPERATIONS[file.action], True
     if found.file.action == REPLACECOMMIT:
         return "CLUSTER", True
     inflight = found.instant.file(State.INFLIGHT)
@@ -220,7 +207,7 @@ def _stats(
                 "cdcStats": changes.get(file.group),
                 "prevCommit": previous.get(file.path, "null"),
                 "numWrites": contents[file.path].rows,
-                "numDeletes": 0,
+                "numDeletes": contents[file.path].deletes,
                 "numUpdateWrites": 0,
                 "numInserts": 0,
                 "totalWriteBytes": file.size,
@@ -261,11 +248,3 @@ def _previous(facts: Facts, files: Sequence[StoredFile], time: str) -> dict[str,
         elif earlier:
             found[file.path] = max(earlier)
     return found
-
-
-def _refuse(found: Damaged, why: str) -> NoReturn:
-    raise Refused(
-        f"{found.problem}; it cannot be made again: {why}",
-        hint=f"put {found.file.name} back from a backup, or go back: `{command_of('restore')}` to a commit before it",
-        file=found.file.name,
-    )

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from hudictl.errors import Conflict, NotFound, Refused
-from hudictl.formats import clean, plans, restore, rollback, savepoint
+from hudictl.formats import clean, commit_metadata, plans, restore, rollback, savepoint
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import (
     CLEAN,
@@ -32,6 +32,7 @@ from hudictl.state.facts import Signs, read_facts, signs_of_damaged
 from hudictl.state.services.harmful_cleans import has_run
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, first_half
+from hudictl.state.timeline.lost_plans import slices_before
 from hudictl.state.timeline.removed import instants_after, own_rule
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
@@ -122,7 +123,7 @@ def _mended(session: Session, signs: Signs, found: Damaged) -> _Mended:
     # Without completion times in the names, those of the files tell the order of the instants.
     kept = None if table.rules.has_completion_times else signs.timeline.modified_ms.get(name)
     if kept is not None and not isinstance(table.storage, Folders):
-        if found.way is Way.UNUSED:
+        if found.way in (Way.UNUSED, Way.FROM_RESULT):
             body = None
         elif body is not None:
             guessed = (*guessed, f"{name} gets the time of now: the store cannot keep that of a file")
@@ -148,6 +149,8 @@ def _made(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
         files = files_again(session, signs, find_commit(session.table, signs.timeline, time))
         made = SavepointMetadata(_UNKNOWN, signs.timeline.modified_ms[found.file.name], "", files)
         return MadeAgain(savepoint.encode(made), reasons, lost=("who has made the savepoint, and its comment",))
+    if found.way is Way.FROM_RESULT:
+        return MadeAgain(_from_result(session, signs, found), reasons)
     bodies: Mapping[Way, Callable[[], bytes | None]] = {
         Way.DOUBLED: lambda: first_half(found.body),
         Way.UNUSED: lambda: b"",
@@ -155,6 +158,18 @@ def _made(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
         Way.NOT_BEGUN: lambda: None,
     }
     return MadeAgain(bodies[found.way](), reasons)
+
+
+def _from_result(session: Session, signs: Signs, found: Damaged) -> bytes:
+    """The plan of a clean or compaction that has ended. Raises Unreadable, StorageFailed, EngineFailed."""
+    table, (result, *_) = session.table, found.instant.completed_files
+    body = read_instant(table, result)
+    if found.file.action == CLEAN:
+        return clean.encode_plan(body, result.name, table.storage.absolute)
+    stats = commit_metadata.decode(body, result.name).stats
+    facts = read_facts(table, session.engine, signs, session.monitor.note, damaged_ok=True)
+    groups = {(partition, stat.file_id) for partition, of in stats.items() for stat in of}
+    return plans.encode_compaction_plan(slices_before(facts, found.file.time, groups))
 
 
 def _from_plan(session: Session, found: Damaged) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 FINDINGS: Mapping[str, str] = {
     "timeline.unfinished": "at-work undo-begun pending-restore restore-without-plan "
     "pending-rollback armed-rollback rollback-remnant",
-    "timeline.contents": "empty-result",
+    "timeline.contents": "empty-result empty-plan",
     "timeline.plans": "empty-plan missing-plan",
     "timeline.names": "unknown-action completed-twice",
     "timeline.times": "times-not-kept",

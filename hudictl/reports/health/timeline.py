@@ -6,7 +6,7 @@ from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, UNREADABLE, WARNING, Finding, Look, mended
 from hudictl.state.timeline.ahead import commits_ahead
-from hudictl.state.timeline.damaged import Damaged, damaged_files, remedy_of_damage
+from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, remedy_of_damage
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
 from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished
 
@@ -37,6 +37,11 @@ def contents(look: Look) -> Iterator[Finding]:
             if found.file.action == SAVEPOINT and not found.body:
                 meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
                 yield Finding("empty-result", ERROR, found.file.name, meaning, remedy_of_damage(found))
+            elif found.way is Way.FROM_RESULT and not found.body:
+                meaning = (
+                    f"the plan of this completed {found.file.action} is empty: Hudi 0.15.0 fails when it archives it"
+                )
+                yield Finding("empty-plan", ERROR, found.file.name, meaning, remedy_of_damage(found))
             elif found.body or found.file.action == RESTORE:
                 remedy = remedy_of_damage(found) or _without_it(look, found)
                 yield Finding(UNREADABLE, ERROR, found.file.name, found.problem, remedy)

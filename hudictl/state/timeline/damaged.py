@@ -10,7 +10,9 @@ from hudictl.formats.avro import Body
 from hudictl.formats.instants import (
     CLEAN,
     COMMIT_ACTIONS,
+    COMPACTION,
     INDEXING,
+    LOGCOMPACTION,
     REPLACECOMMIT,
     RESTORE,
     ROLLBACK,
@@ -32,6 +34,7 @@ class Way(Enum):
 
     DOUBLED = "its first half is whole, and its second half repeats it byte for byte"
     UNUSED = "the instant is completed, and its result can be read: nobody reads how it began"
+    FROM_RESULT = "the result of the instant can be read; Hudi 0.15.0 archives no such instant without a plan"
     FROM_PLAN = "the plan of the instant can be read, and names all that the result says"
     FROM_FILES = "the data files of the instant are there, and say what was written"
     NOT_BEGUN = "the restore has not begun, and so has changed nothing"
@@ -53,8 +56,9 @@ class Damaged:
 def damaged_files(
     table: Table, timeline: Timeline, instant: Instant, decoded: Collection[str] = ()
 ) -> Iterator[Damaged]:
-    """The damaged files of an instant. Empty ones are damaged where they complete a write or a savepoint; nobody reads
-    others, or they are findings of their own. Those that were ``decoded`` before, by their names, are not read again.
+    """The damaged files of an instant. Empty ones are damaged where they complete a write or a savepoint, or where Hudi
+    0.15.0 reads the request when it archives; others are not read, or are findings of their own. Those that were
+    ``decoded`` before, by their names, are not read again.
 
     Raises Conflict: a file disappeared while it was read.
     """
@@ -75,6 +79,8 @@ def _problem(table: Table, timeline: Timeline, file: InstantFile, state: State) 
     if not timeline.sizes[file.name]:
         told = file.state is State.COMPLETED and file.action in (*COMMIT_ACTIONS, SAVEPOINT)
         told = told or (file.state is State.REQUESTED and state is State.INFLIGHT and file.action == RESTORE)
+        # Hudi 1.2.0 leaves the inflight file of a clean empty, on version 6, too.
+        told = told or (file.state is State.REQUESTED and state is State.COMPLETED and _is_archived(table, file))
         return (b"", f"{file.name} is empty") if told else None
     body = read_instant(table, file)
     problem = _unread(file, body)
@@ -103,6 +109,8 @@ _DECODERS: Mapping[tuple[str, State], Callable[[Body, str], object]] = {
 }
 """Of records that are not those of commits: one of another kind is as damaged as one that cannot be read."""
 _FROM_PLAN = (CLEAN, INDEXING, ROLLBACK)
+_ARCHIVES_RESULTS = 2
+"""From this timeline layout on."""
 
 
 def _way(table: Table, instant: Instant, file: InstantFile, body: bytes, sound: set[State]) -> Way | None:
@@ -111,7 +119,9 @@ def _way(table: Table, instant: Instant, file: InstantFile, body: bytes, sound: 
     if file.action == RESTORE and file.state is State.REQUESTED and instant.pending:
         return Way.NOT_BEGUN if instant.state is State.REQUESTED else Way.TO_SAVEPOINT
     if file.state is not State.COMPLETED:
-        return Way.UNUSED if State.COMPLETED in sound else None
+        if State.COMPLETED not in sound:
+            return None
+        return Way.FROM_RESULT if _is_archived(table, file) else Way.UNUSED
     if file.action in _FROM_PLAN:
         return Way.FROM_PLAN if State.REQUESTED in sound else None
     if file.action == SAVEPOINT:
@@ -119,6 +129,13 @@ def _way(table: Table, instant: Instant, file: InstantFile, body: bytes, sound: 
     if file.action == REPLACECOMMIT:
         return Way.FROM_FILES if State.REQUESTED in sound and is_clustering(table, instant) else None
     return Way.FROM_FILES if file.action in COMMIT_ACTIONS else None
+
+
+def _is_archived(table: Table, file: InstantFile) -> bool:
+    """Whether Hudi reads how an instant began when it archives it, and fails on an empty file: Hudi 0.15.0 does, of
+    cleans and compactions."""
+    begins = file.state is State.REQUESTED and file.action in (COMPACTION, LOGCOMPACTION)
+    return table.layout.version < _ARCHIVES_RESULTS and (begins or file.action == CLEAN)
 
 
 def is_clustering(table: Table, instant: Instant) -> bool:

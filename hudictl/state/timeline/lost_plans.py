@@ -1,5 +1,7 @@
 """Pending table services whose plan is lost: the requested file is gone, empty or damaged, and Hudi's readers fail."""
 
+from collections.abc import Collection
+
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import CompactedSlice
@@ -7,7 +9,7 @@ from hudictl.phrases import command_of
 from hudictl.state.facts import Facts
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups
 from hudictl.state.timeline.unfinished import Remedy
-from hudictl.table.files.slices import file_slices, group_files
+from hudictl.table.files.slices import Group, file_slices, group_files
 from hudictl.table.files.view import committed_without
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
@@ -45,8 +47,14 @@ def slices_to_plan(facts: Facts, instant: Instant) -> tuple[CompactedSlice, ...]
 
     Raises StorageFailed, EngineFailed.
     """
-    members = facts.sweep.of_groups({file.group for file in logs_of_later_writes(facts, instant)})
-    committed = committed_without(facts.timeline, {instant.time})
+    return slices_before(facts, instant.time, {file.group for file in logs_of_later_writes(facts, instant)})
+
+
+def slices_before(facts: Facts, time: str, groups: Collection[Group]) -> tuple[CompactedSlice, ...]:
+    """The newest slices of some file groups without those that a compaction has opened. Raises StorageFailed,
+    EngineFailed."""
+    members = facts.sweep.of_groups(groups)
+    committed = committed_without(facts.timeline, {time})
     found = []
     for (partition, file_id), files in sorted(group_files(members).items()):
         for last in file_slices(facts.table.rules, files, committed, None)[:1]:

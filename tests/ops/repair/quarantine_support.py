@@ -1,8 +1,10 @@
 """Damaged instants: what the tests of their repair share."""
 
+import json
 import os
 from pathlib import Path
 
+from hudictl.formats import commit_metadata
 from hudictl.formats.instants import State
 from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
@@ -39,3 +41,19 @@ def damage(file: Path, body: bytes) -> bytes:
     put(file, body)
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     return before
+
+
+def again(copy: Copy, time: str) -> tuple[bytes, bytes]:
+    """What the file said, and what is made again when it is empty."""
+    file = completed(copy, time)
+    before = damage(file, b"")
+    try:
+        (made,) = plan(copy, time).files
+    finally:
+        damage(file, before)
+    assert made.body is not None
+    return before, made.body
+
+
+def schema(body: bytes) -> object:
+    return json.loads(commit_metadata.read_record(body, "it").fields["extraMetadata"]["schema"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, NotFound, Refused
-from hudictl.formats import clean, rollback, savepoint
+from hudictl.formats import clean, plans, rollback, savepoint
 from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.repair.plan import execute_repair
 from hudictl.state.pending import find_restores
@@ -57,12 +57,54 @@ def test_of_a_doubled_file_the_first_half_stays(unpack: Unpack, version: str, na
 
 @VERSIONS
 def test_how_a_completed_instant_began_is_emptied(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_cleaned")
-    file = other(copy, "clean.requested")
+    copy = unpack(version, "cow_cluster")
+    file = max(copy.timeline.glob("[0-9]*.replacecommit.requested"), default=None) or other(
+        copy, "clustering.requested"
+    )
     damage(file, file.read_bytes()[:50])
     assert [entry.reasons[-1] for entry in plan(copy, time_of(file)).files] == [Way.UNUSED.value]
     quarantine(copy, time_of(file))
     assert file.read_bytes() == b""
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize(("name", "end"), [("cow_cleaned", "clean.requested"), ("mor_part", "compaction.requested")])
+def test_so_it_is_of_a_service_where_hudi_archives_results(unpack: Unpack, version: str, name: str, end: str) -> None:
+    copy = unpack(version, name)
+    file = other(copy, end)
+    damage(file, file.read_bytes()[:50])
+    quarantine(copy, time_of(file))
+    assert file.read_bytes() == b""
+
+
+@pytest.mark.parametrize("end", ["clean.requested", "clean.inflight"])
+@pytest.mark.parametrize("cut", [0, 50])
+def test_a_plan_of_a_clean_says_what_its_result_says(unpack: Unpack, end: str, cut: int) -> None:
+    copy = unpack("v6", "cow_cleaned")
+    file = other(copy, end)
+    sound = damage(file, file.read_bytes()[:cut])
+    if end == "clean.inflight" and not cut:
+        assert plan(copy, time_of(file)).files == ()
+        return
+    assert [entry.reasons[-1] for entry in plan(copy, time_of(file)).files] == [Way.FROM_RESULT.value]
+    quarantine(copy, time_of(file))
+    old, new = (clean.decode_plan(body, "it") for body in (sound, file.read_bytes()))
+    assert (new.earliest, new.files, new.partitions) == (old.earliest, old.files, old.partitions)
+    assert new.bases == {str(copy.path)}
+    said = other(copy, "clean")
+    before = damage(said, said.read_bytes()[:200])
+    quarantine(copy, time_of(file))
+    assert clean.decode_metadata(said.read_bytes(), "new") == clean.decode_metadata(before, "old")
+
+
+@pytest.mark.parametrize("cut", [0, 50])
+def test_a_plan_of_a_compaction_names_its_slices(unpack: Unpack, cut: int) -> None:
+    copy = unpack("v6", "mor_part")
+    file = other(copy, "compaction.requested")
+    sound = damage(file, file.read_bytes()[:cut])
+    quarantine(copy, time_of(file))
+    old, new = (plans.decode_compaction_files(body, "it") for body in (sound, file.read_bytes()))
+    assert new == old
 
 
 @VERSIONS

@@ -62,12 +62,16 @@ def test_a_rollback_without_plan_says_so(unpack: Unpack, version: str) -> None:
 
 
 @VERSIONS
-def test_a_completed_compaction_needs_no_plan(unpack: Unpack, version: str) -> None:
-    """Nobody reads it any more."""
-    copy = unpack(version, "mor_part")
-    for plan in copy.timeline.glob("[0-9]*.compaction.requested"):
-        put(plan)
-    assert "empty-plan" not in {entry.finding for entry in check(copy)}
+@pytest.mark.parametrize(("name", "end"), [("mor_part", "compaction.requested"), ("cow_cleaned", "clean.requested")])
+def test_what_has_ended_needs_a_plan_for_the_archiving_of_old_tables(
+    unpack: Unpack, version: str, name: str, end: str
+) -> None:
+    copy = unpack(version, name)
+    plan = max(copy.timeline.glob(f"[0-9]*.{end}"))
+    put(plan)
+    found = [entry for entry in check(copy) if entry.finding == "empty-plan"]
+    assert [entry.subject for entry in found] == [plan.name] * (version == "v6")
+    assert all("timeline quarantine" in remedy.command for entry in found for remedy in entry.remedy)
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])

@@ -39,6 +39,16 @@ def test_nothing_takes_the_place_of_how_a_pending_instant_began(unpack: Unpack, 
 
 
 @VERSIONS
+@pytest.mark.parametrize(("name", "end"), [("cow_cleaned", "clean.requested"), ("mor_part", "compaction.requested")])
+def test_an_empty_plan_of_what_has_ended_stops_the_archiving_of_old_tables(
+    unpack: Unpack, version: str, name: str, end: str
+) -> None:
+    copy = unpack(version, name)
+    put(max(copy.timeline.glob(f"[0-9]*.{end}")), b"")
+    assert [entry.way for entry in found(copy)] == [Way.FROM_RESULT] * (version == "v6")
+
+
+@VERSIONS
 def test_an_overwrite_cannot_be_made_again(unpack: Unpack, version: str) -> None:
     """Only its own file says what it has replaced."""
     copy = unpack(version, "cow_part")
