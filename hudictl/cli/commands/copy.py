@@ -93,6 +93,8 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
     from hudictl.render.words import size
 
     def said(plan: "CopyPlan") -> str:
+        if plan.there:
+            return f"end the copy as of {as_of} to {plan.to}: its files are there"
         rest = "the rest of " if plan.resumes else ""
         what = f"{count_of(plan.files, 'file')} in {count_of(plan.partitions, 'partition')}, {size(plan.bytes)}"
         return f"copy {rest}{what}, as of {as_of} to {plan.to}"

@@ -428,6 +428,7 @@ def test_the_record(unpack: Unpack, tmp_path: Path) -> None:
         "as_of": copy.commits[1],
         "partitions": [],
         "name": "cow_part",
+        "ended": True,
     }
 
 
