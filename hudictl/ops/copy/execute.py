@@ -60,7 +60,7 @@ def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResul
     """
     begun = time.monotonic()
     session.monitor.step("begin the copy")
-    _begin(plan, target)
+    _begin(plan, session.table.storage, target)
     files, size = (0, 0) if plan.there else _make(session, plan, target)
     # Before the copy is a table: nobody looks for the savepoint then.
     if plan.savepoint == "temporary":
@@ -73,9 +73,11 @@ def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResul
     return CopyResult(plan.as_of, plan.to, files, size, plan.checksum, ms)
 
 
-def _begin(plan: CopyPlan, target: Storage) -> None:
+def _begin(plan: CopyPlan, source: Storage, target: Storage) -> None:
     # Nobody may have put something there since planning.
     read_target(target, plan.record)
+    # Below it, all have its access rights: not those of the folder above, which may be anybody's.
+    target.create_base(source)
     with suppress(FileExistsError):
         target.create(RECORD, plan.record.encode())
     if read_target(target, plan.record)[1] is not plan.there:

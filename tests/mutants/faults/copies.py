@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 HERE = ("ops/copy/test_protection.py",)
 ENDED = ("ops/copy/test_ended.py",)
+RIGHTS = ("ops/copy/test_copy.py::test_access_rights",)
 
 FAULTS = (
     Fault(
@@ -103,6 +104,20 @@ FAULTS = (
         "if True else",
         "half a copy with properties that were guessed is said to be done",
         ENDED,
+    ),
+    Fault(
+        "storage/local.py",
+        "            mode &= found.st_mode | stat.S_IRWXU\n",
+        "            pass\n",
+        "a copy makes private data readable for everyone",
+        RIGHTS,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "    target.create_base(source)\n",
+        "",
+        "a copy below a folder of everyone's, as /tmp, can be written by everyone",
+        RIGHTS,
     ),
     Fault(
         "workers.py",
