@@ -44,6 +44,7 @@ class CopyResult:
 
     as_of: str
     to: str
+    only_partitions: tuple[str, ...]
     files_copied: int
     bytes_copied: int
     checksum: bool
@@ -70,7 +71,7 @@ def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResul
         _publish(plan, target)
     target.replace(RECORD, replace(plan.record, ended=True).encode())
     ms = int((time.monotonic() - begun) * 1000)
-    return CopyResult(plan.as_of, plan.to, files, size, plan.checksum, ms)
+    return CopyResult(plan.as_of, plan.to, plan.only_partitions, files, size, plan.checksum, ms)
 
 
 def _begin(plan: CopyPlan, source: Storage, target: Storage) -> None:

@@ -35,13 +35,13 @@ class CopyPlan:
     ``files`` and ``bytes`` are those of partitions, ``instants`` and ``timeline_files`` those of the timeline and of
     what else is in .hoodie. ``rollback_blocks`` are written to the copy's logs, for instants that are not on its
     timeline. ``requests`` of object stores and HDFS, at least; 0 between local folders. ``savepoint``: ``temporary``,
-    ``exists`` or ``none``. ``resumes``: the copy has begun before. ``there``: it is a table, and
-    has these files. ``done``: it is there, and its end is noted.
+    ``exists`` or ``none``. ``resumes``: the copy has begun before. ``there``: it is a table, and has these
+    files. ``done``: it is there, and its end is noted.
     """
 
     shown: ClassVar = (
-        *("as_of", "to", "name", "partitions", "files", "bytes", "instants", "timeline_files", "rollback_blocks"),
-        *("requests", "savepoint", "checksum", "resumes", "done", "lock"),
+        *("as_of", "to", "name", "only_partitions", "partitions", "files", "bytes", "instants", "timeline_files"),
+        *("rollback_blocks", "requests", "savepoint", "checksum", "resumes", "done", "lock"),
     )
 
     record: CopyRecord
@@ -73,6 +73,10 @@ class CopyPlan:
     @property
     def checksum(self) -> bool:
         return self.options.checksum
+
+    @property
+    def only_partitions(self) -> tuple[str, ...]:
+        return self.record.partitions
 
     @property
     def partitions(self) -> int:

@@ -120,6 +120,13 @@ FAULTS = (
         RIGHTS,
     ),
     Fault(
+        "cli/environment.py",
+        '            "copied_alone",\n',
+        "",
+        "by a variable that was set for another command, a copy has one partition alone",
+        ("cli/test_copy.py",),
+    ),
+    Fault(
         "workers.py",
         "        if sync and not linked:\n",
         "        if sync:\n",
