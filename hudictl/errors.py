@@ -45,8 +45,8 @@ class Findings(Incomplete):
     slug = "findings"
     meaning = (
         "finished with findings: `check`, `log verify`, `metadata verify`, `record duplicates`, `why`, "
-        "`savepoint show --verify`; a restore or rollback that is done, but has lost an index that `--require-index` "
-        "names"
+        "`savepoint show --verify`, `copy` where there is one; a restore or rollback that is done, but has lost an "
+        "index that `--require-index` names"
     )
 
     def __init__(self, message: str, *, hint: str = "", report: Any = None, **fields: Any) -> None:

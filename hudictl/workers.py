@@ -323,6 +323,15 @@ def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
     return found
 
 
+def lacking_blocks(task: BlockTask) -> list[str]:
+    """The log of ``write_rollback_blocks``, where a target has no block after it has run: nothing is written."""
+    name = next_log_name((log for log, _ in task.logs), task.file_id, task.base_instant, WRITE_TOKEN)
+    path = data_path(task.partition, name)
+    status = task.storage.stat(path)
+    logs = (*task.logs, (name, status.size)) if status else task.logs
+    return [] if find_rollback_blocks(replace(task, logs=logs)).keys() >= set(task.targets) else [path]
+
+
 @dataclass(frozen=True, slots=True)
 class LogTask:
     """Logs of one partition, as (name, size)."""

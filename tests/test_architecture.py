@@ -33,6 +33,7 @@ FLOORS = (
 """Rooms on one floor do not import each other."""
 INSIDE: Mapping[str, tuple[set[str], ...]] = {
     "table": (
+        {"copied"},
         {"beat_rule", "config_file", "operations", "properties", "properties_known", "rules", "settings"},
         {"table"},
         {"salvage"},

@@ -22,6 +22,7 @@ NEVER = frozenset(
             "untagged",
             "dangerous",
             "removed",
+            "copied_alone",
         ),
         *("with_later_writes", "delete_later_savepoints", "discard_rollbacks"),
     }

@@ -307,7 +307,7 @@ def copy(target: "Storage", as_of: str, options: "CopyOptions") -> "Change[CopyP
         "copy",
         lambda session: plan_copy(session, target, as_of, options),
         lambda session, plan: execute_copy(session, plan, target),
-        nothing=lambda plan: f"the copy at {plan.to} is done: nothing to do" if plan.done else None,
+        nothing=lambda plan: f"the copy at {plan.to} is done, and verified: nothing to do" if plan.done else None,
     )
 
 

@@ -127,6 +127,11 @@ class Storage(Protocol):
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """A file's bytes, or a range of them. Raises FileNotFoundError."""
 
+    def create_base(self, like: "Storage") -> None:
+        """Creates the base folder, where there are folders and it is absent; for others it is no wider open than that
+        of another table, nor than the umask says."""
+        return None
+
     def create(self, path: str, body: bytes) -> None:
         """Creates a file whole, durable and exclusively.
 

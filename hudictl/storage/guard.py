@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 CHANGES = (
-    *("append", "bring_back", "copy_file", "copy_from", "create", "create_from", "delete", "delete_folder"),
-    *("end_writing", "move", "move_files", "remove_empty", "replace", "set_time", "touch"),
+    *("append", "bring_back", "copy_file", "copy_from", "create", "create_base", "create_from", "delete"),
+    *("delete_folder", "end_writing", "move", "move_files", "remove_empty", "replace", "set_time", "touch"),
 )
 """The methods of a storage that change files."""
 STANDSTILL_SECONDS = 20.0

@@ -128,6 +128,14 @@ class LocalStorage(Storage):
             finally:
                 os.close(descriptor)
 
+    def create_base(self, like: Storage) -> None:
+        mode = 0o777
+        if isinstance(like, LocalStorage) and (found := like._status("")) is not None:
+            mode &= found.st_mode | stat.S_IRWXU
+        # What is in the place of the folder is named by the change that fails on it.
+        with suppress(FileExistsError), _errors("create", ""):
+            os.makedirs(self.absolute(""), mode, exist_ok=True)
+
     def create(self, path: str, body: bytes) -> None:
         self.create_from(path, iter((body,)), len(body))
 

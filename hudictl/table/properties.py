@@ -10,6 +10,7 @@ from hudictl.formats.instants import parse_instant_file
 from hudictl.formats.layouts import META, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.storage import Storage, delete_all, entries_of, read_whole
+from hudictl.table.copied import not_half_a_copy
 
 EVERYTHING_FAILS = "the file is empty or cut: Hudi does not use the backup, and every reader and writer fails"
 
@@ -18,7 +19,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
     """The table's properties; from the backup if an update was interrupted.
 
     Raises:
-        NotFound: neither file exists.
+        NotFound: neither file exists. Refused: it is half a copy.
         Unreadable: neither is intact, or the table has instants and neither file.
     """
     found = False
@@ -31,6 +32,8 @@ def read_properties(storage: Storage) -> dict[str, str]:
         values = intact(body)
         if values is not None:
             return values
+    if not found:
+        not_half_a_copy(storage)
     if not found and not _has_instants(storage):
         raise NotFound(
             f"{storage.uri} is not a Hudi table: there is no {PROPERTIES}",

@@ -10,6 +10,7 @@ from hudictl.formats.layouts import META, METADATA_PROPERTIES, PROPERTIES, PROPE
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.storage import Storage, entries_of, read_whole
 from hudictl.storage.keeping import kept_path
+from hudictl.table.copied import not_half_a_copy
 from hudictl.table.properties import intact, read_properties
 from hudictl.table.properties_known import known_properties
 from hudictl.table.rules import WRITABLE_VERSIONS
@@ -144,9 +145,12 @@ def salvaged(storage: Storage, given: Mapping[str, str]) -> dict[str, str]:
         given: what the operator says, where the file does not.
 
     Raises:
-        NotFound: there is no table. StorageFailed.
+        NotFound: there is no table. Refused: it is half a copy. StorageFailed.
     """
     found = read_salvage(storage)
+    if found.body is None and found.backup_body is None:
+        # What is left of it would say that it is whole.
+        not_half_a_copy(storage)
     if not found.damage or found.backup is not None or (found.body is None and not _instants(storage)):
         return read_properties(storage)
     layout, version = layout_in(storage), _version(storage, found.sources)

@@ -189,5 +189,6 @@ def test_a_copy_goes_on_and_is_done(copy: Copy, tmp_path: Path) -> None:
     options = hudictl.CopyOptions(partitions=("part-1", "part-0", "part-0"))
     result = table.copy(to, copy.commits[0], options).plan().execute()
     assert result is not None
-    assert table.copy(to, copy.commits[0], options).plan().nothing == f"the copy at file://{to} is done: nothing to do"
+    nothing = table.copy(to, copy.commits[0], options).plan().nothing
+    assert nothing == f"the copy at file://{to} is done, and verified: nothing to do"
     assert {row.partition for row in hudictl.open(to, engine="local").partitions()} == {"part-0", "part-1"}

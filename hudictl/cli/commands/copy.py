@@ -37,7 +37,9 @@ _TO_OPTION = "--to-storage-option"
     help="The commit: the copy has the rows that readers saw after it.",
 )
 @click.option("--to", metavar="URI", required=True, type=PATH, help="The folder of the copy: empty, or absent.")
-@click.option("--partition", "partitions", multiple=True, metavar="PARTITION", help="Only this partition. Repeatable.")
+@click.option(
+    "--partition", "copied_alone", multiple=True, metavar="PARTITION", help="Only this partition. Repeatable."
+)
 @click.option("--name", default="", help="Name of the new table. Default: that of the table.")
 @click.option("--checksum", is_flag=True, help="Also compare the contents of all files: both are read again.")
 @click.option(
@@ -61,7 +63,7 @@ def copy(
     change: ChangeOptions,
     as_of: str,
     to: str,
-    partitions: tuple[str, ...],
+    copied_alone: tuple[str, ...],
     name: str,
     checksum: bool,
     no_savepoint: bool,
@@ -80,21 +82,27 @@ def copy(
 
     table, given = common.open(change.single_operator), pairs_of(to_storage, _TO_OPTION)
     target = copy_target(table, to, common.storage_options, given, single_operator=change.single_operator)
-    options = CopyOptions(partitions, name, checksum, not no_savepoint)
+    options = CopyOptions(copied_alone, name, checksum, not no_savepoint)
     engine = replace(engine_options, beside=target)
     run_change(_change(target, as_of, options), common, change, engine, core=table)
 
 
 def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":
     from hudictl.library import changes
-    from hudictl.phrases import count_of
+    from hudictl.phrases import count_of, first_few
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
     from hudictl.render.words import size
 
+    def only(partitions: "tuple[str, ...]") -> str:
+        return f", only of {first_few(partitions, rest=' and {} more')}" if partitions else ""
+
     def said(plan: "CopyPlan") -> str:
+        if plan.there:
+            return f"end the copy as of {as_of} to {plan.to}: its files are there"
         rest = "the rest of " if plan.resumes else ""
         what = f"{count_of(plan.files, 'file')} in {count_of(plan.partitions, 'partition')}, {size(plan.bytes)}"
+        what += only(plan.only_partitions)
         return f"copy {rest}{what}, as of {as_of} to {plan.to}"
 
     def show(out: "Console", plan: "CopyPlan") -> None:
@@ -112,7 +120,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
 
     def done(plan: "CopyPlan", result: "CopyResult") -> str:
         compared = ", contents compared" if result.checksum else ""
-        files = f"{count_of(result.files_copied, 'file')}, {size(result.bytes_copied)}"
+        files = f"{count_of(result.files_copied, 'file')}, {size(result.bytes_copied)}{only(result.only_partitions)}"
         return f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
 
     def question(plan: "CopyPlan") -> Question:

@@ -1,30 +1,20 @@
 """Copying: the record first, hoodie.properties last, so that half a copy is no table."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TypeVar
 
-from hudictl.copy_workers import (
-    CopyTask,
-    FolderFiles,
-    FolderTask,
-    copy_files,
-    differing,
-    folder_files,
-    in_parts,
-    wrong_files,
-)
-from hudictl.engine.base import values
+from hudictl.copy_workers import copy_files
 from hudictl.errors import Conflict, Refused
-from hudictl.formats import partition_metafile, properties
+from hudictl.formats import properties
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path
 from hudictl.formats.instants import CLEAN
 from hudictl.formats.layouts import PROPERTIES
-from hudictl.ops.copy.plan import RECORD, CopyPlan, read_target
+from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyPlan, read_target
 from hudictl.ops.copy.planning import OF_COPIES
+from hudictl.ops.copy.verify import block_tasks, copy_tasks, each, made_metafiles, wrong_paths
 from hudictl.ops.restore.protection import end_protection, publish
 from hudictl.ops.savepoint.deletion import nothing_waits_for
 from hudictl.ops.savepoint.planning import check_signs
@@ -34,13 +24,10 @@ from hudictl.state.facts import read_signs
 from hudictl.state.files.savepoints import copy_comment
 from hudictl.state.timeline.targets import find_commit
 from hudictl.storage import Storage
+from hudictl.table.copied import RECORD
 from hudictl.table.locks.hold import Hold
 from hudictl.table.timeline.active import Timeline, instant_now
-from hudictl.workers import BlockTask, write_rollback_blocks
-
-Task = TypeVar("Task")
-Value = TypeVar("Value")
-_BEGIN_AGAIN = "delete the target folder, then run the command again"
+from hudictl.workers import write_rollback_blocks
 
 
 @dataclass(frozen=True)
@@ -57,6 +44,7 @@ class CopyResult:
 
     as_of: str
     to: str
+    only_partitions: tuple[str, ...]
     files_copied: int
     bytes_copied: int
     checksum: bool
@@ -73,31 +61,48 @@ def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResul
     """
     begun = time.monotonic()
     session.monitor.step("begin the copy")
-    _begin(plan, target)
-    if plan.savepoint == "temporary":
-        _protect(session, plan)
-    files, size = _copy(session, plan, target)
-    more = _complete(session, plan, target)
-    _verify(session, plan, target, more)
-    # Before the copy is done: nobody looks for the savepoint then.
+    _begin(plan, session.table.storage, target)
+    files, size = (0, 0) if plan.there else _make(session, plan, target)
+    # Before the copy is a table: nobody looks for the savepoint then.
     if plan.savepoint == "temporary":
         _release(session, plan)
     session.monitor.step("make it a table")
+    if not plan.there:
+        _publish(plan, target)
+    target.replace(RECORD, replace(plan.record, ended=True).encode())
+    ms = int((time.monotonic() - begun) * 1000)
+    return CopyResult(plan.as_of, plan.to, plan.only_partitions, files, size, plan.checksum, ms)
+
+
+def _begin(plan: CopyPlan, source: Storage, target: Storage) -> None:
+    # Nobody may have put something there since planning.
+    read_target(target, plan.record)
+    # Below it, all have its access rights: not those of the folder above, which may be anybody's.
+    target.create_base(source)
+    with suppress(FileExistsError):
+        target.create(RECORD, plan.record.encode())
+    if read_target(target, plan.record)[1] is not plan.there:
+        raise _become_a_table(target)
+
+
+def _become_a_table(target: Storage) -> Conflict:
+    return Conflict(f"{target.uri} has just become a table", hint="run the command again")
+
+
+def _make(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
+    """All but hoodie.properties: how many files are copied, and bytes. Raises as ``execute_copy``."""
+    if plan.savepoint == "temporary":
+        _protect(session, plan)
+    files, size = _copy(session, plan, target)
+    _verify(session, plan, target, _complete(session, plan, target))
+    return files, size
+
+
+def _publish(plan: CopyPlan, target: Storage) -> None:
     try:
         target.create(PROPERTIES, properties.encode(plan.properties, datetime.now(timezone.utc)))
     except FileExistsError:
-        raise Conflict(f"{target.uri} has just become a table", hint="run the command again") from None
-    ms = int((time.monotonic() - begun) * 1000)
-    return CopyResult(plan.as_of, plan.to, files, size, plan.checksum, ms)
-
-
-def _begin(plan: CopyPlan, target: Storage) -> None:
-    # Nobody may have put something there since planning.
-    read_target(target, plan.record)
-    try:
-        target.create(RECORD, plan.record.encode())
-    except FileExistsError:
-        read_target(target, plan.record)
+        raise _become_a_table(target) from None
 
 
 def _protect(session: Session, plan: CopyPlan) -> None:
@@ -153,12 +158,12 @@ def _release(session: Session, plan: CopyPlan) -> None:
 
 def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
     """Copies what is missing: how many files, and bytes. Raises as ``execute_copy``."""
-    done = _each(session, "copy", copy_files, _tasks(session, plan, target))
+    done = each(session, "copy", copy_files, copy_tasks(session, plan, target))
     foreign = [found.foreign for found in done if found.foreign]
     if foreign:
         raise Refused(
             f"{target.uri} has another file than the table at {first_few(foreign)}",
-            hint=f"find out who has written there; {_BEGIN_AGAIN}",
+            hint=f"find out who has written there; {BEGIN_AGAIN}",
             files=foreign,
         )
     changed = [found.changed for found in done if found.changed]
@@ -170,59 +175,31 @@ def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
     return sum(found.files for found in done), sum(found.bytes for found in done)
 
 
-def _complete(session: Session, plan: CopyPlan, target: Storage) -> list[FolderFiles]:
+def _complete(session: Session, plan: CopyPlan, target: Storage) -> list[tuple[str, str, int]]:
     """Writes what the copy has beside the table's files: rollback blocks, and metafiles that are missing. Returns
-    them."""
-    tasks = [
-        BlockTask(target, entry.partition, entry.file_id, entry.base_instant, entry.logs, entry.targets)
-        for entry in plan.marked
-    ]
-    blocks = _each(session, "write rollback blocks", write_rollback_blocks, tasks)
+    them, as partition, name and size."""
+    tasks = block_tasks(plan, target)
+    blocks = each(session, "write rollback blocks", write_rollback_blocks, tasks)
     found = [
         (task.partition, block.name, block.size)
         for task, written in zip(tasks, blocks, strict=True)
         for block in written
         if (block.name, block.size) not in task.logs
     ]
-    for path in plan.bare:
-        body = partition_metafile.encode(path, plan.as_of, datetime.now(timezone.utc))
+    for path, body in made_metafiles(plan):
         with suppress(FileExistsError):
             target.create(data_path(path, PARTITION_METAFILE), body)
         found.append((path, PARTITION_METAFILE, len(body)))
-    return [folder_files(path, [(name, size)]) for path, name, size in dict.fromkeys(found)]
+    return found
 
 
-def _verify(session: Session, plan: CopyPlan, target: Storage, more: Iterable[FolderFiles]) -> None:
-    """Lists the copy: all files are there with their sizes, and no others. With ``checksum`` both are read. Raises
-    Refused, StorageFailed, EngineFailed."""
-    added: dict[str, list[tuple[str, int]]] = {}
-    for folder in more:
-        added.setdefault(folder.folder, []).extend(folder.entries)
-    tasks = [
-        FolderTask(target, folder_files(folder.folder, [*folder.entries, *added.get(folder.folder, ())]), alone)
-        for folder in (*plan.folders, *plan.meta)
-        for alone in [folder.folder != plan.archive]
-    ]
-    wrong = [path for found in _each(session, "verify", wrong_files, tasks) for path in found]
-    if not wrong and plan.checksum:
-        pieces = _tasks(session, plan, target)
-        wrong = [path for found in _each(session, "compare contents", differing, pieces) for path in found]
+def _verify(session: Session, plan: CopyPlan, target: Storage, more: Iterable[tuple[str, str, int]]) -> None:
+    """Raises Refused, StorageFailed, EngineFailed."""
+    wrong = wrong_paths(session, plan, target, more)
     if wrong:
         raise Refused(
             f"the copy is wrong: {first_few(wrong)} {'differs' if len(wrong) == 1 else 'differ'} from the table, or "
             "should not be there; it is no table yet",
-            hint=_BEGIN_AGAIN,
+            hint=BEGIN_AGAIN,
             files=wrong,
         )
-
-
-def _tasks(session: Session, plan: CopyPlan, target: Storage) -> list[CopyTask]:
-    source = session.table.storage
-    parts = (part for folder in (*plan.meta, *plan.folders) for part in in_parts(folder))
-    return [CopyTask(source, target, part, plan.resumes, plan.logs_grow) for part in parts]
-
-
-def _each(session: Session, label: str, function: Callable[[Task], Value], tasks: Sequence[Task]) -> list[Value]:
-    session.monitor.step(label)
-    session.monitor.check()
-    return values(session.engine.map(label, function, tasks, session.monitor.counter(len(tasks))), label)

@@ -1,22 +1,19 @@
-"""The plan of a copy, as data; and its record in the target, by which a copy that has begun is known again."""
+"""The plan of a copy, as data; and what is in its target."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from hudictl.copy_workers import FolderFiles
 from hudictl.errors import Refused
-from hudictl.formats.decode import decode
 from hudictl.formats.file_names import data_path
-from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META, OWN, PROPERTIES, SCRATCH
-from hudictl.formats.limits import RECORD_BYTES
 from hudictl.ops.undo.plan import MarkedSlice
-from hudictl.storage import Storage, entries_of, kind_of, read_whole
+from hudictl.storage import Storage, entries_of, kind_of
+from hudictl.table.copied import RECORD, CopyRecord, read_record
 from hudictl.table.locks.config import LockConfig
 
-RECORD = f"{OWN}/copy.json"
+BEGIN_AGAIN = "delete the target folder, then run the command again"
 _PART_BYTES = 8 * 1024 * 1024
 
 
@@ -32,31 +29,19 @@ class CopyOptions:
 
 
 @dataclass(frozen=True)
-class CopyRecord:
-    """What a target is a copy of."""
-
-    source: str
-    as_of: str
-    partitions: tuple[str, ...]
-    name: str
-
-    def encode(self) -> bytes:
-        return json.dumps({"schema_version": 1, **asdict(self)}, indent=2).encode()
-
-
-@dataclass(frozen=True)
 class CopyPlan:
     """A copy of the table as of the commit ``as_of`` to the URI ``to``; the names in ``shown`` are those in JSON.
 
     ``files`` and ``bytes`` are those of partitions, ``instants`` and ``timeline_files`` those of the timeline and of
     what else is in .hoodie. ``rollback_blocks`` are written to the copy's logs, for instants that are not on its
     timeline. ``requests`` of object stores and HDFS, at least; 0 between local folders. ``savepoint``: ``temporary``,
-    ``exists`` or ``none``. ``resumes``: the copy has begun before. ``done``: it is there.
+    ``exists`` or ``none``. ``resumes``: the copy has begun before. ``there``: it is a table, and has these
+    files. ``done``: it is there, and its end is noted.
     """
 
     shown: ClassVar = (
-        *("as_of", "to", "name", "partitions", "files", "bytes", "instants", "timeline_files", "rollback_blocks"),
-        *("requests", "savepoint", "checksum", "resumes", "done", "lock"),
+        *("as_of", "to", "name", "only_partitions", "partitions", "files", "bytes", "instants", "timeline_files"),
+        *("rollback_blocks", "requests", "savepoint", "checksum", "resumes", "done", "lock"),
     )
 
     record: CopyRecord
@@ -64,6 +49,7 @@ class CopyPlan:
     options: CopyOptions
     savepoint: str
     resumes: bool
+    there: bool
     done: bool
     lock: LockConfig
     folders: tuple[FolderFiles, ...] = field(default=(), repr=False)
@@ -87,6 +73,10 @@ class CopyPlan:
     @property
     def checksum(self) -> bool:
         return self.options.checksum
+
+    @property
+    def only_partitions(self) -> tuple[str, ...]:
+        return self.record.partitions
 
     @property
     def partitions(self) -> int:
@@ -116,28 +106,24 @@ class CopyPlan:
         return stores * (parts + 2 * self.partitions)
 
 
-def read_target(target: Storage, record: CopyRecord) -> tuple[bool, bool]:
-    """Whether a copy has begun in a folder, and whether it is done. Raises Refused: something else is there."""
+def read_target(target: Storage, record: CopyRecord) -> tuple[CopyRecord | None, bool]:
+    """The record of the copy that has begun in a folder, if any, and whether it has become a table. Raises Refused:
+    something else is there."""
     try:
-        found = parse_json(read_whole(target, RECORD, RECORD_BYTES))
-        if not isinstance(found, dict) or found.pop("schema_version", None) != 1:
-            raise ValueError("unknown version")
-        begun = decode(CopyRecord, found)
-    except FileNotFoundError:
-        begun = None
-    except (ValueError, TypeError, AttributeError) as error:
+        begun = read_record(target)
+    except ValueError as error:
         raise _other(target, f"{RECORD} cannot be read: {error}") from error
-    if begun == record:
-        return True, target.stat(PROPERTIES) is not None
     if begun is not None:
-        raise _other(target, f"there is a copy of {begun.source} as of {begun.as_of}, made with other arguments")
+        if replace(begun, ended=False) != record:
+            raise _other(target, f"there is a copy of {begun.source} as of {begun.as_of}, made with other arguments")
+        return begun, target.stat(PROPERTIES) is not None
     # Before the record there can be folders for temporary files, if this process died.
     for folder, name in (("", META), (META, OWN), (OWN, SCRATCH)):
         for entry in entries_of(target, folder):
             path = data_path(folder, entry.name)
             if path != name or not entry.is_dir:
                 raise _other(target, f"there is {path!r} in it, and no record of this copy")
-    return False, False
+    return None, False
 
 
 def _other(target: Storage, why: str) -> Refused:

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from hudictl import workers
 from hudictl.copy_workers import FolderFiles, folder_files
-from hudictl.errors import Conflict, Refused, UsageError
+from hudictl.errors import Conflict, Findings, Refused, UsageError
 from hudictl.formats import properties as fmt
 from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.layouts import META, PARTITION_KEYS
-from hudictl.ops.copy.plan import CopyOptions, CopyPlan, CopyRecord, read_target
+from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyOptions, CopyPlan, read_target
+from hudictl.ops.copy.verify import differences
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
@@ -30,6 +31,7 @@ from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unread import archived_later
 from hudictl.state.writable import known_table, known_timeline, writable_table
 from hudictl.storage import Storage, overlap
+from hudictl.table.copied import CopyRecord
 from hudictl.table.files.hashing import INITIAL, hashing_files
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.metadata.listing import read_known
@@ -44,10 +46,12 @@ _SCHEMAS, _SCHEMA = f"{META}/.schema", ".schemacommit"
 
 
 def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOptions) -> CopyPlan:
-    """Plans a copy of the table as of a commit, or the rest of one. Changes nothing; every guard has passed.
+    """Plans a copy of the table as of a commit, or the rest of one; compares one that is a table already. Changes
+    nothing; every guard has passed.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable, UsageError: a guard.
+        Findings: it is a table already, and differs.
         StorageFailed, EngineFailed.
     """
     table = session.table
@@ -59,15 +63,40 @@ def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOption
         raise UsageError(f"{target.uri} and the table {table.uri} are in each other", hint="give another folder")
     signs = read_signs(table)
     record = CopyRecord(table.uri, as_of, options.partitions, options.name or table.name)
-    begun, done = read_target(target, record)
+    begun, there = read_target(target, record)
     saved = read_saved(table, signs.timeline, session.engine, as_of)
     own = saved is not None and saved.head.comment == copy_comment(target.uri)
     says = "temporary" if own else "exists" if saved else "none"
-    plan = CopyPlan(record, target.uri, options, says, resumes=begun, done=done, lock=session.lock)
-    if done:
-        return plan
+    resumes, ended = begun is not None, begun is not None and begun.ended
+    done, lock = there and ended and not own, session.lock
+    plan = CopyPlan(record, target.uri, options, says, resumes=resumes, there=there, done=done, lock=lock)
+    if own or not there:
+        _savepoint_stays(saved, own, as_of, options)
+    if not there:
+        return _with_files(session, plan, signs, saved, own=own)
+    # Nothing is copied any more: no new savepoint protects that.
+    plan = replace(plan, options=replace(options, savepoint=options.savepoint and own))
+    try:
+        plan = _with_files(session, plan, signs, saved, own=own)
+    except Refused as error:
+        check = command_of("check", options=[f"--table={target.uri}"])
+        why = f"there is a copy at {target.uri}, but it cannot be compared: {error.message}"
+        raise Refused(why, hint=f"`{check}` judges it by itself", **error.fields) from error
+    wrong = differences(session, plan, target)
+    if wrong:
+        raise Findings(
+            f"the copy at {target.uri} differs from the table: {first_few(wrong)}",
+            hint="one of the two has changed since, or the copy is damaged"
+            if ended
+            else f"its end was never noted: it may be half a copy; {BEGIN_AGAIN}",
+            files=wrong,
+        )
+    return plan
 
-    _savepoint_stays(saved, own, as_of, options)
+
+def _with_files(session: Session, plan: CopyPlan, signs: Signs, saved: Saved | None, *, own: bool) -> CopyPlan:
+    """A plan with what is to copy, or to compare. Raises as ``plan_copy``."""
+    table, as_of, options, says = session.table, plan.as_of, plan.options, plan.savepoint
     commit = find_commit(table, signs.timeline, as_of)
     known_timeline(table, signs.timeline)
     _can_be_read(session, signs, commit, protects=options.savepoint and (own or saved is None))

@@ -3,6 +3,8 @@
 from tests.mutants.fault import Fault
 
 HERE = ("ops/copy/test_protection.py",)
+ENDED = ("ops/copy/test_ended.py",)
+RIGHTS = ("ops/copy/test_copy.py::test_access_rights",)
 
 FAULTS = (
     Fault(
@@ -46,6 +48,83 @@ FAULTS = (
         '    if other := "":\n',
         "the operator is told that there is a savepoint, and the copy's end deletes it",
         HERE,
+    ),
+    Fault(
+        "table/properties.py",
+        "        not_half_a_copy(storage)\n",
+        "        pass\n",
+        "half a copy is taken for a table that has lost its properties",
+        ENDED,
+    ),
+    Fault(
+        "table/salvage.py",
+        "        not_half_a_copy(storage)\n",
+        "        pass\n",
+        "half a copy is made a table, and rows are missing",
+        ENDED,
+    ),
+    Fault(
+        "table/copied.py",
+        "    if found is None or found.ended:\n",
+        "    if found is None:\n",
+        "the lost properties of a finished copy cannot be repaired",
+        ENDED,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "    wrong = differences(session, plan, target)\n",
+        "    wrong: list[str] = []\n",
+        "half a copy is said to be done",
+        ENDED,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "there and ended and not own",
+        "there and ended",
+        "the temporary savepoint of a finished copy stays for good",
+        ENDED,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "    if read_target(target, plan.record)[1] is not plan.there:\n",
+        "    if False:\n",
+        "files are copied into a table that another has just finished",
+        ENDED,
+    ),
+    Fault(
+        "ops/copy/verify.py",
+        "        wrong = [path for paths in found for path in paths]\n",
+        "",
+        "a copy without its rollback blocks is said to be done: readers see rows of later instants",
+        ENDED,
+    ),
+    Fault(
+        "ops/copy/verify.py",
+        "if plan.properties.items() <= properties.items() else",
+        "if True else",
+        "half a copy with properties that were guessed is said to be done",
+        ENDED,
+    ),
+    Fault(
+        "storage/local.py",
+        "            mode &= found.st_mode | stat.S_IRWXU\n",
+        "            pass\n",
+        "a copy makes private data readable for everyone",
+        RIGHTS,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "    target.create_base(source)\n",
+        "",
+        "a copy below a folder of everyone's, as /tmp, can be written by everyone",
+        RIGHTS,
+    ),
+    Fault(
+        "cli/environment.py",
+        '            "copied_alone",\n',
+        "",
+        "by a variable that was set for another command, a copy has one partition alone",
+        ("cli/test_copy.py",),
     ),
     Fault(
         "workers.py",

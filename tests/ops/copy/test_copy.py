@@ -1,6 +1,8 @@
 """Copies of real tables: what they have, what they refuse, and what is left of the source."""
 
 import json
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -428,6 +430,7 @@ def test_the_record(unpack: Unpack, tmp_path: Path) -> None:
         "as_of": copy.commits[1],
         "partitions": [],
         "name": "cow_part",
+        "ended": True,
     }
 
 
@@ -435,3 +438,40 @@ def test_the_record(unpack: Unpack, tmp_path: Path) -> None:
 def test_rows_in_files_outside_of_the_table(version: str, tmp_path: Path) -> None:
     copy = bootstrapped(version, "mor_mixed", tmp_path / "source")
     refused(copy, copy.commits[-1], tmp_path / "to", Refused, "is bootstrapped")
+
+
+@pytest.mark.parametrize(
+    ("mode", "umask", "wanted"),
+    [(0o700, 0o022, 0o700), (0o775, 0o077, 0o700), (0o2750, 0, 0o750), (0o1777, 0, 0o777), (0o555, 0o002, 0o755)],
+)
+def test_access_rights(unpack: Unpack, mode: int, umask: int, wanted: int, tmp_path: Path) -> None:
+    """Not wider open than the table, nor than the umask says, whoever may write into the folder above."""
+    copy, above = unpack("v9", "cow_part"), tmp_path / "above"
+    above.mkdir()
+    above.chmod(0o1777)
+    copy.path.chmod(mode)
+    before = os.umask(umask)
+    try:
+        made(copy, copy.commits[1], above / "new" / "to")
+    finally:
+        os.umask(before)
+    found = {path: stat.S_IMODE(path.stat().st_mode) for path in [above / "new" / "to", *(above / "new/to").rglob("*")]}
+    assert {mode for path, mode in found.items() if path.is_dir()} == {wanted}
+    assert {mode for path, mode in found.items() if path.is_file()} == {wanted & 0o666}
+    assert stat.S_IMODE((above / "new").stat().st_mode) == 0o777 & ~umask
+
+
+def test_a_folder_that_is_there_says_the_access_rights(unpack: Unpack, tmp_path: Path) -> None:
+    copy, to = unpack("v9", "cow_part"), tmp_path / "to"
+    to.mkdir()
+    to.chmod(0o2770)
+    made(copy, copy.commits[1], to)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in to.rglob("*") if path.is_dir()} == {0o2770}
+
+
+def test_a_file_in_the_place_of_a_folder(unpack: Unpack, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_part")
+    put(tmp_path / "file", b"")
+    for to in (tmp_path / "file", tmp_path / "file" / "to"):
+        with pytest.raises(StorageFailed, match="Not a directory"):
+            made(copy, copy.commits[1], to)

@@ -1,12 +1,11 @@
 """The temporary savepoint of a copy: it is nobody else's, and nobody takes it for the operator's."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, Refused, StorageFailed
+from hudictl.errors import Conflict, Refused
 from hudictl.formats import savepoint as fmt
 from hudictl.ops.copy.plan import CopyOptions
 from hudictl.ops.savepoint.plan import PruneOptions
@@ -14,23 +13,11 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.pruning import plan_prune
 from hudictl.reports.health.check import check_table
 from hudictl.state.files.retention import Rules
-from tests.copy_support import made, planned
+from tests.copy_support import LAST, held, made, planned
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, At, Copy, die, savepoint, session
 
-LAST = "end the protection of the source"
 DAY_MS = 24 * 3600 * 1000
-
-
-def held(copy: Copy, to: Path, target: str, step: str = LAST, older: Sequence[str] = ()) -> None:
-    """A copy that died before it deleted its savepoint."""
-
-    def fail() -> None:
-        raise StorageFailed("the network is gone")
-
-    with pytest.raises(StorageFailed, match="the network is gone"):
-        made(copy, target, to, monitor=At(step, fail))
-    assert copy.savepoints == [*older, target]
 
 
 def test_it_is_not_the_operators(unpack: Unpack, tmp_path: Path) -> None:
