@@ -87,7 +87,7 @@ class RemoteStorage(Storage):
             return fsspec.get_filesystem_class(scheme)
         except ValueError as error:
             raise Unsupported(
-                f"cannot open {base}: there is no store for {scheme}",
+                f"cannot open {base}: there is no store for {scheme.rstrip(':')}",
                 hint="a scheme has small letters: file, hdfs, s3, gs, abfs, or another one that fsspec knows",
             ) from error
 
