@@ -52,9 +52,12 @@ def extra_again(
     if operation.startswith(_ALTERS):
         refuse(found, "it has changed the schema, and only its own file says how")
     history = _history(table, found.file.time)
-    if history is not None or any(_EVOLVED in (extra or ()) for extra in (others.before, others.after)):
-        return _evolved(found, history, others.near), ()
-    schema, proven = _schema(found, written, others, operation)
+    try:
+        if history is not None or any(_EVOLVED in (extra or ()) for extra in (others.before, others.after)):
+            return _evolved(found, history, others.near), ()
+        schema, proven = _schema(found, written, others, operation)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        refuse(found, "a schema in its files, or in the write beside it, is none")
     return {SCHEMA: schema}, () if proven else ("its schema: that of the write beside it is written",)
 
 

@@ -28,12 +28,11 @@ from hudictl.storage import Exclusive, FileStatus, Storage, delete_all
 from hudictl.storage.open import open_storage
 from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.config import FileLock
-from hudictl.table.locks.look import is_folder
+from hudictl.table.locks.look import LOCK_BYTES, is_folder
 from hudictl.table.table import Table
 from hudictl.table.writers.beat import kept_alive, releasing
 
 _RACE_SECONDS = 0.5
-_BODY_BYTES = 4096
 _BESIDE_CLAIMS = f"{META}/lock"
 
 
@@ -141,7 +140,7 @@ class LockFile:
     def _look(self, path: str) -> tuple[bytes, FileStatus] | None:
         status = self.storage.stat(path)
         try:
-            return None if status is None else (self.storage.read(path, 0, _BODY_BYTES), status)
+            return None if status is None else (self.storage.read(path, 0, LOCK_BYTES), status)
         except FileNotFoundError:
             return None
 

@@ -8,7 +8,8 @@ from hudictl.table.locks.config import FILE_SYSTEM, STORAGE, STORAGE_LOCK, LockS
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
-_MOST_BYTES = 4096
+LOCK_BYTES = 64 * 1024
+"""So much of a lock is read: it has the command line of its owner."""
 DRIFT_MS = 500
 """How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
@@ -75,7 +76,7 @@ def _look(storage: Storage, path: str) -> tuple[str, int] | None:
     if found is None:
         return None
     try:
-        return storage.read(path, 0, _MOST_BYTES).decode("utf-8", "replace"), found.modified_ms
+        return storage.read(path, 0, LOCK_BYTES).decode("utf-8", "replace"), found.modified_ms
     except FileNotFoundError:
         return None
 

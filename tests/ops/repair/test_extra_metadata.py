@@ -168,6 +168,15 @@ def test_an_evolved_schema_that_nothing_proves_is_refused(unpack: Unpack, versio
 
 
 @VERSIONS
+@pytest.mark.parametrize("key", ["schema", "latest_schema"])
+def test_a_schema_that_is_none_proves_nothing(unpack: Unpack, version: str, key: str) -> None:
+    copy = unpack(version, "cow_part")
+    *_, before, last = copy.commits
+    add_extra(completed(copy, before), **{key: "{ no schema"})
+    refused(copy, last, "a schema in its files, or in the write beside it, is none")
+
+
+@VERSIONS
 def test_what_writers_keep_in_other_commits_is_lost(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     *_, before, last = copy.commits

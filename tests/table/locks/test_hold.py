@@ -243,12 +243,13 @@ def test_expiry_is_the_writers_own_rule(small: Small, settings: dict[str, str]) 
     assert list((base_of(table) / ".hoodie/.hudictl/tmp").iterdir()) == []
 
 
-def test_a_dead_hudictls_lock_is_taken_over(small: Small) -> None:
+@pytest.mark.parametrize("command", ["killed", "orphans delete" + " part-0/f_1.parquet" * 1000])
+def test_a_dead_hudictls_lock_is_taken_over(small: Small, command: str) -> None:
     """By whoever holds the claim of the same table now; its own settings need not let locks expire."""
     table = locked(small(9))
-    with dying(None), pytest.raises(Crash), hold(table, "killed", Watch()):
+    with dying(None), pytest.raises(Crash), hold(table, command, Watch()):
         raise Crash
-    assert json.loads(lock_of(table).read_bytes())["command"] == "killed"
+    assert json.loads(lock_of(table).read_bytes())["command"] == command
     with hold(table, "x", Watch()) as held:
         held.check()
         assert json.loads(lock_of(table).read_bytes())["command"] == "x"
