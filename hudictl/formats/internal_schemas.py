@@ -5,7 +5,6 @@ from typing import Any
 
 from hudictl.formats.json_values import parse_json
 
-FILE = ".schemacommit"
 Ids = Mapping[str, int]
 """The ids of the columns by their paths (``a.b`` inside structures)."""
 

@@ -8,7 +8,7 @@ from hudictl.copy_workers import FolderFiles, folder_files
 from hudictl.errors import Conflict, Findings, Refused, UsageError
 from hudictl.formats import properties as fmt
 from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, Instant, State
-from hudictl.formats.layouts import META, PARTITION_KEYS
+from hudictl.formats.layouts import PARTITION_KEYS, SCHEMAS, SCHEMAS_END
 from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyOptions, CopyPlan, read_target
 from hudictl.ops.copy.verify import differences
 from hudictl.ops.guards import files as file_guards
@@ -42,7 +42,6 @@ OF_COPIES = SavepointOptions(allow_pending=True, idle_ms=0)
 _BOOTSTRAPPED = "copy the whole folder and its source; or write the rows into a new table with Hudi"
 _LEFT_OUT = (*PARTITION_KEYS, "hoodie.table.index.defs.path")
 _LOCKS = "hoodie.write.lock."
-_SCHEMAS, _SCHEMA = f"{META}/.schema", ".schemacommit"
 
 
 def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOptions) -> CopyPlan:
@@ -225,10 +224,10 @@ def _meta(session: Session, facts: Facts, kept: Collection[Instant], removed: Co
         status = table.storage.stat(bucket.path) if bucket.instant < start or bucket.instant in there else None
         if status is not None:
             found.setdefault(bucket.folder, []).append((status.name, status.size))
-    for name, size in _listed(table, _SCHEMAS):
-        time = name.removesuffix(_SCHEMA)
+    for name, size in _listed(table, SCHEMAS):
+        time = name.removesuffix(SCHEMAS_END)
         if time != name and (time in there or time < start):
-            found.setdefault(_SCHEMAS, []).append((name, size))
+            found.setdefault(SCHEMAS, []).append((name, size))
     yield from (folder_files(folder, files) for folder, files in sorted(found.items()))
 
 

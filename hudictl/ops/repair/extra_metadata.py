@@ -8,7 +8,7 @@ from typing import NoReturn
 from hudictl.errors import Refused
 from hudictl.formats.commit_metadata import CHECKPOINTS, COMPACT, LOG_COMPACT
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.layouts import META
+from hudictl.formats.layouts import SCHEMAS, SCHEMAS_END
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.parquet_footers import HUDIS, avro_columns
 from hudictl.phrases import command_of
@@ -19,8 +19,6 @@ from hudictl.table.table import Table
 
 SCHEMA = "schema"
 _EVOLVED = "latest_schema"
-_EVOLUTIONS = f"{META}/.schema"
-"""Where a write with schema evolution (``hoodie.schema.on.read.enable``) keeps all schemas until then."""
 _ALTERS = "ALTER_SCHEMA"
 SERVICES = (COMPACT, LOG_COMPACT, "CLUSTER", "INDEX")
 """Operations that change no schema, as Hudi has it (0.15.0 to 1.2.0)."""
@@ -69,10 +67,10 @@ def lost_extra(others: Others) -> tuple[str, ...]:
 
 def _history(table: Table, time: str) -> object | None:
     """The newest schema that a write with schema evolution has kept; None: it has kept none; "": it cannot be read."""
-    for entry in entries_of(table.storage, _EVOLUTIONS):
-        if entry.name.startswith(time) and entry.name.endswith(".schemacommit"):
+    for entry in entries_of(table.storage, SCHEMAS):
+        if entry.name.startswith(time) and entry.name.endswith(SCHEMAS_END):
             try:
-                schemas = parse_json(read_whole(table.storage, f"{_EVOLUTIONS}/{entry.name}", INSTANT_BYTES))["schemas"]
+                schemas = parse_json(read_whole(table.storage, f"{SCHEMAS}/{entry.name}", INSTANT_BYTES))["schemas"]
                 return max(schemas, key=lambda schema: int(schema["version_id"]), default="")
             except (ValueError, TypeError, KeyError):
                 return ""

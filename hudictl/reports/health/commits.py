@@ -38,7 +38,6 @@ def hidden(look: Look) -> Iterator[Finding]:
     facts, table = look.facts, look.facts.table
     if table.is_cow or not table.rules.has_completion_times:
         return
-    pending = {row.instant: row for row in pending_writes_seen(table, facts.signs, look.idle_ms, facts.sweep)}
     compacting: set[Group] = set()
     for instant in facts.timeline.having(COMPACTION):
         # A plan that cannot be read is a finding of its own.
@@ -49,6 +48,9 @@ def hidden(look: Look) -> Iterator[Finding]:
     by: dict[tuple[str, str], list[str]] = defaultdict(list)
     for log in logs:
         by[log.base, log.by].append(log.path)
+    if not by:
+        return
+    pending = {row.instant: row for row in pending_writes_seen(table, facts.signs, look.idle_ms, facts.sweep)}
     for (base, time), paths in sorted(by.items()):
         row = pending.get(time)
         end = f"the write {time} ends" if row is not None else "it is gone: no instant is known that has written it"

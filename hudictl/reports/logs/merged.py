@@ -11,7 +11,7 @@ from hudictl.formats import internal_schemas
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.base_rows import META_COLUMNS, read_rows, require_rows
 from hudictl.formats.instants import SKELETONS
-from hudictl.formats.layouts import META
+from hudictl.formats.layouts import SCHEMAS, SCHEMAS_END
 from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_records
@@ -38,7 +38,6 @@ from hudictl.table.table import Table, data_table_of
 from hudictl.table.timeline.active import load_timeline
 
 DELETED = "deleted"
-_SCHEMAS = f"{META}/.schema"
 
 
 @dataclass(frozen=True)
@@ -217,12 +216,12 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str], with_deleted
 
 def _require_names(table: Table, scan: ScanRule, times: Collection[str]) -> None:
     """Raises Unsupported: by the ids of schema on read, a column had another name at one of these times."""
-    names = (entry.name for entry in entries_of(table.storage, _SCHEMAS))
-    kept = {name: re.split(r"\D", name)[0] for name in names if name.endswith(internal_schemas.FILE)}
+    names = (entry.name for entry in entries_of(table.storage, SCHEMAS))
+    kept = {name: re.split(r"\D", name)[0] for name in names if name.endswith(SCHEMAS_END)}
     valid = [name for name, time in kept.items() if time and scan.takes(time)]
     if not valid:
         return
-    last = f"{_SCHEMAS}/{max(valid)}"
+    last = f"{SCHEMAS}/{max(valid)}"
     try:
         history = internal_schemas.read_history(read_whole(table.storage, last, RECORD_BYTES))
         now = internal_schemas.in_force(history, scan.last)
