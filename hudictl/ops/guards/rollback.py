@@ -9,6 +9,7 @@ from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.files.bootstrap import with_sources
 from hudictl.state.timeline.ahead import is_ahead
+from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
 from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
@@ -38,23 +39,21 @@ def not_savepointed(timeline: Timeline, time: str) -> None:
         )
 
 
-def nothing_later(timeline: Timeline, target: Instant) -> None:
-    """Raises Refused: commits were requested or completed after a completed target: they may build on it.
-
-    Hudi compares requested times alone; but a write that began earlier and completed later may have read the target.
-    """
-    done = target.completion_time or ""
-    later = [
-        entry.time
-        for entry in timeline.completed_writes()
-        if entry.time != target.time and (entry.time > target.time or (entry.completion_time or "") > done)
-    ]
-    if later:
-        raise Refused(
-            f"later commits may build on {target.time}: {first_few(sorted(later, reverse=True))}",
-            hint=f"roll these commits back first, the newest first{_or_one_restore(timeline, target, 'them all')}",
-            instants=later,
-        )
+def nothing_later(table: Table, timeline: Timeline, target: Instant) -> None:
+    """Raises Refused: other commits may build on a completed target. Unreadable: the metadata of one beside it."""
+    found = builds_on(table, timeline, target)
+    if not found:
+        return
+    one_by_one = "roll these commits back first, the newest first"
+    if any(target in builds_on(table, timeline, entry) for entry in found):
+        # Both have changed the same file group, side by side: each is refused for the other.
+        one_by_one = "neither of two commits that changed the same file group side by side can be rolled back alone"
+    later = sorted((entry.time for entry in found), reverse=True)
+    raise Refused(
+        f"later commits may build on {target.time}: {first_few(later)}",
+        hint=f"{one_by_one}{_or_one_restore(timeline, target, 'them all')}",
+        instants=later,
+    )
 
 
 def _or_one_restore(timeline: Timeline, target: Instant, what: str) -> str:

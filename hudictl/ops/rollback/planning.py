@@ -176,7 +176,7 @@ def check_target(table: Table, signs: Signs, target: str, instant: Instant | Non
     liveness.no_live_heartbeat(signs, [instant])
     if instant.completed:
         guards.no_other_rollback(table, signs, target)
-        guards.nothing_later(signs.timeline, instant)
+        guards.nothing_later(table, signs.timeline, instant)
         guards.no_pending_write(table, signs.timeline, instant)
         timeline_guards.nothing_archived_after(table, target)
 

@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK, State
+from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK, WRITE_ACTIONS, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
+from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.kept import begun_undo, can_go_on, read_room
 from hudictl.table.locks.claim import living_owner
@@ -79,7 +80,7 @@ def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished
         return [_undo(table, signs, begun, working)]
     restores = [*_restores(table, signs, idle_ms, working)]
     rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
-    return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
+    return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(table, signs)]
 
 
 def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
@@ -144,12 +145,8 @@ def _finishing(table: Table, restore: PendingRestore) -> str:
     return RESUME
 
 
-def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Remedy, ...]:
-    """The ways to end a pending rollback. Nobody can finish one without a plan: what it has done is not known.
-
-    Args:
-        asked_for: it was requested with hudictl while its target was as it is now.
-    """
+def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Remedy, ...]:
+    """The ways to end a pending rollback. Nobody can finish one without a plan: what it has done is not known."""
     target = rollback.target
     if rollback.condition is Condition.LEFT_OVER:
         return (Remedy(RESUME, "its timeline files are removed; its target no longer exists"),)
@@ -165,14 +162,10 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     go = f"{target} is rolled back, and its rows are removed"
     if rollback.condition is Condition.TARGET_ARCHIVED:
         return (keep,)
-    if asked_for:
+    if is_asked_for(table, rollback.instant):
         return (Remedy(RESUME, go), keep)
-    return (keep,) if _is_stuck(signs, target) else (keep, Remedy(command_of("rollback", target), go))
-
-
-def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Remedy, ...]:
-    """The same; looks up whether the rollback was requested with hudictl."""
-    return remedy_of_rollback(signs, rollback, asked_for=is_asked_for(table, rollback.instant))
+    refused = _is_stuck(signs, target) or _is_built_on(table, signs, target)
+    return (keep,) if refused else (keep, Remedy(command_of("rollback", target), go))
 
 
 def restore_quiet_ms(signs: Signs, restore: PendingRestore) -> int:
@@ -254,7 +247,7 @@ def rollback_unfinished(
     )
 
 
-def _remnants(signs: Signs) -> Iterator[Unfinished]:
+def _remnants(table: Table, signs: Signs) -> Iterator[Unfinished]:
     for rollback in signs.left_rollbacks:
         yield Unfinished(
             name=ROLLBACK_REMNANT,
@@ -264,7 +257,7 @@ def _remnants(signs: Signs) -> Iterator[Unfinished]:
             meaning="a leftover of an ended restore: the next writer with eager cleaning would execute this rollback",
             at_work="",
             writers_can_start=True,
-            remedy=remedy_of_rollback(signs, rollback, asked_for=False),
+            remedy=rollback_of(table, signs, rollback),
         )
 
 
@@ -277,3 +270,12 @@ def _is_stuck(signs: Signs, target: str) -> bool:
     a savepoint, or later commits are completed."""
     saved = {entry.time for entry in signs.timeline.savepoints()}
     return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())
+
+
+def _is_built_on(table: Table, signs: Signs, target: str) -> bool:
+    """Whether ``hudictl rollback`` refuses a completed instant for another write, or for its damage."""
+    instant = signs.timeline.find(target, *WRITE_ACTIONS)
+    try:
+        return instant is not None and bool(builds_on(table, signs.timeline, instant))
+    except Unreadable:
+        return True

@@ -7,6 +7,7 @@ FILES = "ops/guards/files.py"
 LIVENESS = "ops/guards/liveness.py"
 METADATA = "ops/guards/metadata.py"
 ROLLBACK = "ops/guards/rollback.py"
+BUILT_ON = "state/timeline/built_on.py"
 TIMELINE = "ops/guards/timeline.py"
 UNFINISHED = "state/timeline/unfinished.py"
 
@@ -171,11 +172,25 @@ FAULTS = (
         tests=("ops/guards/test_rollback.py::test_a_restore_that_died_before_its_plan_was_written",),
     ),
     Fault(
-        ROLLBACK,
-        'if entry.time != target.time and (entry.time > target.time or (entry.completion_time or "") > done)',
-        "if entry.time > target.time",
+        BUILT_ON,
+        "elif entry.time != target.time and (begun_later or ended_later):",
+        "elif entry.time != target.time and begun_later:",
         "a commit is rolled back on which one that began earlier has built",
         tests=("ops/guards/test_rollback.py::test_a_commit_that_began_earlier_and_completed_later",),
+    ),
+    Fault(
+        BUILT_ON,
+        "later += [entry for entry in beside if changed & _changed(table, entry)]",
+        "pass",
+        "a commit is rolled back though another one has changed its file group at the same time",
+        tests=("ops/guards/test_beside.py::test_neither_goes_where_both_have_changed_a_file_group",),
+    ),
+    Fault(
+        BUILT_ON,
+        '(entry.completion_time or "") >= done',
+        '(entry.completion_time or "") > done',
+        "a store's times in seconds make of the next commit one beside it",
+        tests=("ops/guards/test_beside.py::test_completed_in_the_same_moment_is_later",),
     ),
     Fault(
         ROLLBACK,
