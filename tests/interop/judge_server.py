@@ -60,8 +60,11 @@ def start_spark(jars: str, scratch: str, store: str) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraClassPath": jars,  # spark.jars would copy a hundred megabytes at each start
-        # It lives for minutes and does everything a few times: compiling well costs more than it brings.
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir={scratch}"
+        # It lives for minutes and does everything a few times: compiling well, and verifying classes whose jars come
+        # from Maven, cost more than they bring. Hudi allocates 16 MB for each log it reads: a small young generation
+        # is full after some tens of them.
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1000m -XX:TieredStopAtLevel=1"
+        f" -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Djava.io.tmpdir={scratch}"
         f" -Dhudictl.s3.endpoint={connector.get('fs.s3a.endpoint', '')}",
         "spark.local.dir": scratch,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",

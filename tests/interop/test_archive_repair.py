@@ -36,6 +36,7 @@ def cases(version: str) -> list[Case]:
     return [case for case in of_table(version, "cow_cleaned") if case.kind.startswith("archive")]
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow_cleaned-archive-cut", "v8-cow_cleaned-archive-cut", "v9-cow_cleaned-archive-manifest-cut")
 @pytest.mark.parametrize("case", [*chain.from_iterable(map(cases, support.VERSIONS))], ids=lambda case: case.words)
 def test_hudi_goes_on(judge: Callable[[str], Judge], case: Case, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_instants_that_the_copy_has_not(judge: Judges, tmp_path: Path) -> None:
     assert hudi.rows(base, metadata=False) == digest(rows.values())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_one_partition_comes_back(judge: Judges, version: str, tmp_path: Path) -> None:
     """The copy of a partition takes writes, and its rows replace those of the table."""

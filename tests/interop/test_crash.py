@@ -37,6 +37,7 @@ def crashed(base: Path, target: str, at: int, folder: Path) -> Path:
     return table
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_reader_model_sees_what_hudi_sees(judge: Judges, version: str, tmp_path: Path) -> None:

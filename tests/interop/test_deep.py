@@ -105,6 +105,7 @@ def is_read(hudi: Judge, base: Path, rows: Rows) -> bool:
         return False
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_hudi_reads_what_deep_has_read(judge: Judges, version: str, tmp_path: Path) -> None:

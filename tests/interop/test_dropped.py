@@ -55,6 +55,7 @@ def test_until_the_clean_it_is_said_and_a_restore_saves_it(
     assert hudi.both_rows(saved_copy) == before
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_row_in_the_partition_keeps_the_folder(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ def test_numbers_of_buckets_of_a_dead_resize(
     write_again(hudi, base, 5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", [pytest.param("restore", marks=pytest.mark.full), "rollback"])
 def test_numbers_of_buckets_that_hudi_has_left(judge: Judges, by_partition: Resized, how: str, tmp_path: Path) -> None:
     """They count: its next write stores keys twice. ``orphans delete`` takes them away before."""

@@ -37,6 +37,7 @@ def lake(request: pytest.FixtureRequest, hdfs: Hdfs) -> Iterator[HdfsLake]:
     yield from lake_of(request.param, hdfs)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor-again")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("way", WAYS, ids=["whole", "again", "restore", "rollback"])

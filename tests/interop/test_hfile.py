@@ -80,6 +80,7 @@ def test_hudi_loses_the_end_of_a_block_with_many_checksums(judge: Judges, tmp_pa
     assert judge(version).read_hfile(file, "hudi", [])["entries"] == texts(entries[:1])
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_metadata_table_of_hudictls_hfiles(judge: Judges, tmp_path: Path, version: str) -> None:

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", ["v6", "v8", 
 Judges = Callable[[str], Judge]
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_what_hudi_writes_has_no_difference(judge: Judges, version: str, kind: str, tmp_path: Path) -> None:

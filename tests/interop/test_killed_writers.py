@@ -220,6 +220,7 @@ def serviced(judge: Judges, tables: Tables, version: str, service: str, death: s
     return killed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("version", "service", "death"), QUICK_SERVICES)
 def test_a_killed_table_service_is_requested_again(
     judge: Judges, tables: Tables, version: str, service: str, death: str, tmp_path: Path

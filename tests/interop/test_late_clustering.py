@@ -114,6 +114,7 @@ def short() -> pytest.MarkDecorator:
     return pytest.mark.short("overwrite-cow-v6", "restore-cow-v9")
 
 
+@pytest.mark.full
 @short()
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)

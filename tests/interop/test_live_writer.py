@@ -65,6 +65,7 @@ def assert_harmless(codes: list[int]) -> None:
     assert set(codes) == {0}
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-cow")
 @pytest.mark.parametrize(("version", "kind"), [("v6", "mor"), ("v9", "cow")])
 def test_five_commits_survive(judge: Judges, version: str, kind: str, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def comparable(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [block | {"content_bytes": 0} if block["type"] in compressed else block for block in blocks]
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before(

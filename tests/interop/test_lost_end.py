@@ -71,6 +71,7 @@ def test_delta_commits_that_have_only_appended_to_logs(judge: Judges, version: s
     assert LOST not in slugs(base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 def test_a_resume_beside_it(judge: Judges, version: str, tmp_path: Path) -> None:
     """Yesterday's restore was not ended yet. It is ended again, and the newer .hoodie still finds all that it needs."""

@@ -214,6 +214,7 @@ def test_a_record_index_beside_a_pending_compaction(judge: Judges, version: str,
     goes_on(hudi, base, 9)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6")
 def test_an_index_that_is_built_beside_what_is_pending(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi 0.15.0 does not build it, and its metadata table does not list the write that tries: readers miss its rows,

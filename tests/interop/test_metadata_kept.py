@@ -298,6 +298,7 @@ def planned(life: Life, target: str) -> MetadataPlan:
     ).undo.metadata_table
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor-3")
 @pytest.mark.parametrize("back", [1, 3, 6])
 @pytest.mark.parametrize(("version", "kind"), CASES)

@@ -45,6 +45,7 @@ def data(base: Path, partition: str) -> set[str]:
     return {path.relative_to(base).as_posix() for path in (base / partition).glob("*.parquet")}
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_clean_took_what_an_archived_commit_had_written(

@@ -35,6 +35,7 @@ def restore(base: Path, target: str, rule: str | None = None) -> int:
     return product.command(base, "restore", target, *(["--rule", rule] if rule else []), idle="0s")
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow_writer")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
@@ -70,6 +71,7 @@ def test_a_savepoint_protects_what_either_rule_needs(
     upsert_all(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6")
 @VERSIONS
 def test_a_rule_that_loses_rows_is_refused_and_the_other_restores(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ CASES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor-compacted")
 @pytest.mark.parametrize(("version", "kind", "shape"), CASES)
 def test_a_restore_past_the_archive(

@@ -50,6 +50,7 @@ def changed(hudi: Judge, base: Path, number: int) -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @VERSIONS
 def test_an_operation_that_was_taken_out_is_planned_again(judge: Judges, version: str, tmp_path: Path) -> None:

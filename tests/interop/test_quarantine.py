@@ -18,6 +18,7 @@ pytestmark = pytest.mark.hudi
 Judges = Callable[[str], Judge]
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow_cluster-replacecommit", "v9-mor_part-deltacommit", "v8-cow_cleaned-clean")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(

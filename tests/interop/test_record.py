@@ -46,6 +46,7 @@ def test_every_key(judge: Callable[[str], Judge], tmp_path: Path, version: str, 
     assert_found(judge(version), support.unpack(version, name, tmp_path))
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor_savepoints", "v9-cow_part")
 @pytest.mark.parametrize("name", ["cow_part", "mor_savepoints"])
 @pytest.mark.parametrize("version", RELEASES)

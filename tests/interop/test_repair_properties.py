@@ -20,6 +20,7 @@ PATH = ".hoodie/hoodie.properties"
 Judges = Callable[[str], Judge]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("table", ["mor_part", "cow_part"])
 def test_hudi_goes_on_as_with_the_sound_file(judge: Judges, version: str, table: str, tmp_path: Path) -> None:
     """Without any file that of a table of merge on read needs the payload class, or 0.15.0 reads no logs."""

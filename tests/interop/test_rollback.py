@@ -200,6 +200,7 @@ def test_failed_writes_wait_for_a_pending_restore(judge: Judges, version: str, t
     assert tree(base, ".hoodie/.hudictl") == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_of_many_partitions_those_of_the_commit_are_listed(
     judge: Judges, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

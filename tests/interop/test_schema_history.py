@@ -33,6 +33,7 @@ def alter(hudi: Judge, base: Path, column: str) -> None:
     hudi.sql(base, [f"alter table judged add columns ({column} string)"], EVOLVING)
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_after_a_restore_the_schema_is_that_of_the_target(

@@ -83,6 +83,7 @@ def test_a_compaction_whose_log_hudi_itself_has_rolled_back(judge: Judges, versi
 CLEANS = {"hoodie.cleaner.commits.retained": "1"}
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-empty")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -16,6 +16,7 @@ NAME = "hoodie.database.name"
 OWN = "our.owner"
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudi_goes_on(judge: Callable[[str], Judge], version: str, tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_hudis_own_restore_fails_at_a_delta_commit(judge: Judges, version: str, 
         hudi.restore(table.base, table.savepoint)
 
 
+@pytest.mark.full
 @pytest.mark.short("stays-v6", "back-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", [None, COPY_ON_WRITE], ids=["stays", "back"])

@@ -72,6 +72,7 @@ def _goes_on(hudi: Judge, base: Path, kind: str) -> None:
     assert not findings(base)
 
 
+@pytest.mark.full
 @pytest.mark.short("restore-mor-v6", "restore-cow-v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,6 +115,7 @@ def test_what_is_kept_is_nothing_to_hudi(judge: Judges, tmp_path: Path, version:
     assert not room.exists()
 
 
+@pytest.mark.full
 def test_a_metadata_table_that_was_dropped(judge: Judges, tmp_path: Path) -> None:
     """Whole, and one index of it: writers and readers use it again, over its next compactions."""
     hudi, base = judge("v9"), tmp_path / "table"
