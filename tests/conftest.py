@@ -41,9 +41,10 @@ settings.load_profile("unhurried")
 
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
-# on 6 or 9 each time (tests take turns), and on all three with the long form. A crash is tried on both: their timelines
-# are published in other ways. These look at what each Hudi has written.
+# on 6 or 9 each time (tests take turns), and on all three with the long form. These look at what each Hudi has written.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
+# A crash in these is tried on both: their timelines are published in other ways.
+_CRASH_EACH = ("tests/crash/test_restore.py", "tests/crash/test_rollback.py", "tests/crash/test_savepoint.py")
 _VERSIONS = ("v6", "v8", "v9")
 
 
@@ -91,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if long:
             item.add_marker(pytest.mark.full)
     for name, cases in [] if config.option.products else products.items():
-        each = any(f"/{module}.py" in name for module in _EACH_VERSION) or "tests/crash/" in name
+        each = name.startswith(_CRASH_EACH) or any(f"/{module}.py" in name for module in _EACH_VERSION)
         chosen = covering(cases, zlib.crc32(name.encode()), () if each else _VERSIONS)
         judged = "tests/interop/" in name
         # One is a quick look, as above.
