@@ -151,6 +151,7 @@ def test_what_this_test_must_notice_it_notices(tmp_path: Path, lake: Path, tell:
     assert not [url for url in shown.requests if url.startswith("http")]
 
 
+@pytest.mark.full
 def test_ten_thousand_instants(lake: Path, tell: Tell) -> None:
     base = generate(Case("v9", False, 10_000), lake)
     page = lake / "page.html"

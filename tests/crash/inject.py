@@ -16,6 +16,8 @@ from hudictl.table.locks import claim
 # os.utime is left out: only the claim's heartbeat uses it, on a clock of its own.
 MUTATIONS = ("link", "unlink", "replace", "rename", "mkdir", "rmdir", "write")
 DEAD_PID = 2**22 + 7
+# At each change; a quick look dies at each third of them, in and before the changes by turns.
+EACH = int(os.environ.get("CRASH_EACH", "1"))
 
 
 class Crash(BaseException):
@@ -68,6 +70,11 @@ def dying(at: int | None, torn: bool = False) -> Iterator[FileSystem]:
         patch.setattr(descriptors, "os", system)
         patch.setattr(claim, "current_owner", stranger)
         yield system
+
+
+def deaths(count: int, every: int = 1) -> range:
+    """The changes at which to die, of so many."""
+    return range(0, count, every * EACH)
 
 
 def copy(source: Path, target: Path) -> Path:

@@ -21,7 +21,7 @@ from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
 from tests.crash import reader
-from tests.crash.inject import Crash, dying
+from tests.crash.inject import Crash, deaths, dying
 from tests.crash.restore_support import OPTIONS, Case, _case, _check_promise, _state
 from tests.helpers import attempt, session
 from tests.s3 import S3
@@ -99,7 +99,7 @@ class DieAt(Silent):
 def die_at_each_step(place: Place, every: int = 1) -> None:
     counted = DieAt(None)
     place.restore(place.copy("whole"), counted)
-    for at in range(0, counted.count, every):
+    for at in deaths(counted.count, every):
         prefix = place.copy(f"step {at}")
         with dying(None), pytest.raises(Crash):
             place.restore(prefix, DieAt(at))
@@ -150,7 +150,7 @@ def end_at_each_change(place: Place, mode: str) -> None:
     counted = Store(None, mode)
     with counted.installed():
         place.restore(place.copy("whole"), Silent())
-    for at in range(counted.count):
+    for at in deaths(counted.count):
         prefix = place.copy(f"change {at}")
         store: Any = Store(at, mode)
         with dying(None), store.installed():

@@ -14,7 +14,7 @@ from hudictl.state.pending import rollbacks_to_end
 from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import assert_right_if_listed, without_own_times
 from tests.helpers import assert_listed, session
 
@@ -79,7 +79,7 @@ def _state(base: Path) -> frozenset[str]:
 
 
 def _points(case: Case, every: int) -> Iterator[tuple[int, bool]]:
-    for at in range(0, case.mutations, every):
+    for at in deaths(case.mutations, every):
         yield at, False
         # In the middle of a write, too: every body goes through a file that has no name of Hudi's yet.
         if at % 7 == 0:

@@ -12,7 +12,7 @@ from hudictl.table.archive_lost import lost_until
 from hudictl.table.open import open_table
 from hudictl.table.timeline.archive import archived_after
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.damage.cases import of_table
 from tests.damage.harms import do_harm
 from tests.helpers import put, session
@@ -47,7 +47,7 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
         _repair(trial)
     right, until = _archive(trial), lost_until(open_table(str(trial)))
     assert (bool(until), system.count > 5) == (True, True)
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _repair(base)

@@ -12,7 +12,7 @@ from hudictl.ops.copy.planning import plan_copy
 from hudictl.table.open import open_table
 from tests import support
 from tests.copy_support import data_files, store
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import OWN, session, tree
 
 pytestmark = pytest.mark.crash
@@ -35,7 +35,7 @@ def test_it_dies_anywhere(version: str, tmp_path: Path) -> None:
     with dying(None) as system:
         _make(copy(base, tmp_path / "counted"), tmp_path / "to", target)
     whole = data_files(tmp_path / "to")
-    for at in range(system.count):
+    for at in deaths(system.count):
         folder = tmp_path / f"crash-{at}"
         table, to = copy(base, folder / "table"), folder / "to"
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):

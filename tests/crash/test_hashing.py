@@ -14,7 +14,7 @@ from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, restore_support, rollback_support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 
 pytestmark = pytest.mark.crash
 
@@ -54,7 +54,7 @@ def _die_everywhere(base: Path, resize: str, run: Run, state: Callable[[Path], f
     with dying(None) as system:
         run(done)
     assert resize not in " ".join(" ".join(times) for times in _names(done).values())
-    for at in range(system.count):
+    for at in deaths(system.count):
         died = copy(base, base.parent / f"died-{at}")
         with dying(at), pytest.raises(Crash):
             run(died)
@@ -116,7 +116,7 @@ def test_numbers_of_buckets_at_any_death(kind: str, tmp_path: Path) -> None:
     with dying(None) as system:
         run(done)
     assert not (done / CONFIGS).exists()
-    for at in range(system.count):
+    for at in deaths(system.count):
         died = copy(base, base.parent / f"died-{at}")
         with dying(at), pytest.raises(Crash):
             run(died)

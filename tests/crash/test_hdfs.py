@@ -15,7 +15,7 @@ from hudictl.storage import webhdfs
 from hudictl.storage.webhdfs import WebHdfs
 from hudictl.table.open import open_table
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.restore_support import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state
 from tests.helpers import attempt, session
 from tests.storage.name_node import LOST, NameNode, Request, serving
@@ -109,7 +109,7 @@ def number_of_changes(place: Place) -> int:
 def test_dies_anywhere(place: Place, every: int, way: str) -> None:
     """Before each request that changes something: so also after each."""
     place.node.gateway = way == "HttpFS"
-    for at in range(0, number_of_changes(place), every):
+    for at in deaths(number_of_changes(place), every):
         base = place.copy(f"at-{at}")
         with counting(at), pytest.raises(Crash):
             place.restore(base)
@@ -121,7 +121,7 @@ def test_dies_anywhere(place: Place, every: int, way: str) -> None:
 @pytest.mark.parametrize("place", TABLES, indirect=True)
 def test_loses_any_answer(place: Place, every: int) -> None:
     """The change is made, and its answer is lost: the command goes on by itself, and ends as if nothing had been."""
-    for at in range(0, number_of_changes(place), every):
+    for at in deaths(number_of_changes(place), every):
         base = place.copy(f"at-{at}")
         place.node.after = _Losing(at)
         with dying(None):

@@ -14,7 +14,7 @@ from hudictl.table.metadata.definitions import damaged_definitions
 from hudictl.table.metadata.place import metadata_partition_names
 from hudictl.table.open import open_table
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import Copy, assert_listed, only_listed, put, session, tree
 
 pytestmark = pytest.mark.crash
@@ -104,7 +104,7 @@ def test_a_drop_that_died_is_undone_or_finished(version: str, names: tuple[str, 
     with dying(None) as system:
         _drop(trial, names, keeps=True)
     dropped = _whole(trial).keys()
-    for at in range(0, system.count, 5):
+    for at in deaths(system.count, 5):
         base = copy(made.path, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _drop(base, names, keeps=True)
@@ -129,7 +129,7 @@ def test_an_undo_dies_anywhere(version: str, names: tuple[str, ...], tmp_path: P
     with dying(None) as system:
         _undo(trial)
     assert _whole(trial) == before
-    for at in range(0, system.count, 3):
+    for at in deaths(system.count, 3):
         base = copy(dropped, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _undo(base)
@@ -150,7 +150,7 @@ def test_a_drop_with_damaged_definitions_dies_anywhere(version: str, tmp_path: P
     trial = copy(made.path, tmp_path / "trial")
     with dying(None) as system:
         _drop(trial, (), keeps=True)
-    for at in range(0, system.count, 3):
+    for at in deaths(system.count, 3):
         base = copy(made.path, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _drop(base, (), keeps=True)

@@ -19,7 +19,7 @@ from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader, restore_support, rollback_support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import assert_nothing_left, assert_right_if_listed, content, end_leftovers
 from tests.crash.metadata_kept_support import WAYS, _compacted, _end_restore, _way, store
 from tests.helpers import At, in_the_middle, put, session
@@ -107,7 +107,7 @@ def _died(case: restore_support.Case, folder: Path, at: int) -> tuple[Path, bool
 
 def _points(case: restore_support.Case, folder: Path, every: int) -> Iterator[tuple[int, Path]]:
     """Where it dies while it keeps one."""
-    for at in range(0, case.mutations, every):
+    for at in deaths(case.mutations, every):
         base, keeps = _died(case, folder / f"crash-{at}", at)
         if keeps:
             yield at, base
@@ -156,7 +156,7 @@ def _reruns_die(case: restore_support.Case, died: Path, folder: Path, every: int
     with dying(None) as system:
         _end_restore(case, trial)
     _assert_ended(case, trial, folder)
-    for again in range(0, system.count, every):
+    for again in deaths(system.count, every):
         base = copy(died, folder / f"crash-{again}")
         with dying(again), pytest.raises(Crash):
             _end_restore(case, base)

@@ -15,7 +15,7 @@ from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import Copy, only_listed, session, unlisted
 from tests.state.orphans.find_support import between, rolled_back
 
@@ -46,7 +46,7 @@ def _everywhere(
     with dying(None) as system:
         act(trial)
     assert holds(trial)
-    for at in range(0, system.count, every):
+    for at in deaths(system.count, every):
         died = Copy(made.version, made.name, copy(made.path, folder / f"crash-{at}"))
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             act(died)

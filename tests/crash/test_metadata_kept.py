@@ -12,7 +12,7 @@ from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orp
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader, restore_support, rollback_support, withdraw_support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import Content, assert_nothing_left, assert_right_if_listed, content, end_leftovers
 from tests.crash.metadata_kept_support import WAYS, Base, _compacted, _end_restore, _way, store
 from tests.helpers import Copy, rollback_of, session, step_of
@@ -44,7 +44,7 @@ def _restores_everywhere(case: restore_support.Case, folder: Path, every: int) -
 
 
 def _points(mutations: int, every: int) -> Iterator[tuple[int, bool]]:
-    for at in range(0, mutations, every):
+    for at in deaths(mutations, every):
         yield at, False
         # In the middle of a write, too: every body goes through a file that has no name of Hudi's yet.
         if at // every % 5 == 0:

@@ -9,7 +9,7 @@ from hudictl.ops.repair.metafiles import plan_metafiles
 from hudictl.ops.repair.plan import execute_repair
 from hudictl.table.open import open_table
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import session
 
 pytestmark = pytest.mark.crash
@@ -37,7 +37,7 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
     with dying(None) as system:
         _repair(trial)
     assert system.count > 5
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _repair(base)

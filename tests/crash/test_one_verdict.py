@@ -12,7 +12,7 @@ from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.cli.conftest import Tell, _plain, no_waiting, tell
 from tests.cli.one_verdict_support import LOCAL, Remedies, assert_agreed, by_show, end
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import alone
 
 __all__ = ["_plain", "no_waiting", "tell"]
@@ -40,7 +40,7 @@ def states(case: str, base: Path, folder: Path, tell: Tell, step: int) -> Iterat
     done = copy(base, folder / "done" / "table")
     with dying(None) as system:
         assert tell(*command_of(case, done)).code == 0
-    for at in range(0, system.count, step):
+    for at in deaths(system.count, step):
         other = copy(base, folder / f"at-{at}" / "table")
         with dying(at), pytest.raises(Crash):
             tell(*command_of(case, other))

@@ -12,7 +12,7 @@ from hudictl.table.metadata.place import PARTITION_KEYS
 from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
 from tests import damage, support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import assert_right_if_listed
 from tests.helpers import Copy, session
 from tests.state.orphans.find_support import listed, orphan
@@ -42,7 +42,7 @@ def test_everywhere(version: str, lists: bool, metadata: str, tmp_path: Path) ->
     with dying(None) as system:
         _delete(trial, metadata)
     assert Copy(version, "cow_part", trial).data() == kept
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made.path, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _delete(base, metadata)
@@ -68,7 +68,7 @@ def test_second_base_files(version: str, tmp_path: Path) -> None:
     with dying(None) as system:
         _delete(trial, "keep", duplicates=True)
     assert Copy(version, "cow_part", trial).data() == kept
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made.path, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _delete(base, "keep", duplicates=True)

@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.library import changes
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import Copy, session
 from tests.ops.repair.services_support import compaction, groups_of, without_later_logs
 
@@ -40,7 +40,7 @@ def test_everywhere(version: str, whole: bool, tmp_path: Path) -> None:
         change(trial)
     new = plan_in(trial)
     assert (old == new, system.count > 5) == (False, True)
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             change(base)

@@ -11,7 +11,7 @@ from hudictl.ops.repair.timeline import plan_quarantine
 from hudictl.table.kept import room_times
 from hudictl.table.open import open_table
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import OWN, put, session, tree
 
 pytestmark = pytest.mark.crash
@@ -45,7 +45,7 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
     whole = contents(trial)
     assert system.count > 10
     torn = contents(made)
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _quarantine(base, time)

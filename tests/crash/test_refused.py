@@ -11,7 +11,7 @@ from hudictl.storage import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from tests import support
 from tests.crash import restore_support, rollback_support
-from tests.crash.inject import copy, dying
+from tests.crash.inject import copy, deaths, dying
 from tests.crash.kept import assert_right_if_listed
 from tests.helpers import attempt
 
@@ -46,7 +46,7 @@ def refused_everywhere(base: Path, run: Callable[[Path], None], state: State, af
     counted = Deletions(None)
     with counted.installed():
         run(copy(base, base.parent / "whole"))
-    for at in range(counted.count):
+    for at in deaths(counted.count):
         table = copy(base, base.parent / f"refused-{at}")
         with Deletions(at).installed():
             error = attempt(partial(run, table))

@@ -14,7 +14,7 @@ from hudictl.ops.repair.properties import plan_properties_repair
 from hudictl.table.kept import room_times
 from hudictl.table.open import open_table
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import OWN, drop, put, session, tree
 
 pytestmark = [
@@ -61,7 +61,7 @@ def _changes(made: Path, trial: Path, act: Callable[[Path], None]) -> int:
 def test_a_repair_dies_anywhere(version: str, harm: str, tmp_path: Path) -> None:
     made, right = _damaged(version, harm, tmp_path)
     before = tree(made, OWN)
-    for at in range(_changes(made, tmp_path / "trial", _repair)):
+    for at in deaths(_changes(made, tmp_path / "trial", _repair)):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _repair(base)
@@ -79,7 +79,7 @@ def test_an_undo_dies_anywhere(version: str, harm: str, tmp_path: Path) -> None:
     before = tree(made, OWN)
     repaired = copy(made, tmp_path / "repaired")
     _repair(repaired)
-    for at in range(_changes(repaired, tmp_path / "trial", _undo)):
+    for at in deaths(_changes(repaired, tmp_path / "trial", _undo)):
         base = copy(repaired, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _undo(base)

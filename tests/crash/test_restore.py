@@ -13,7 +13,7 @@ from hudictl.table.operations import operation_instants
 from hudictl.table.timeline.archive import archived_writes_after
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import end_leftovers
 from tests.crash.restore_support import ALL_OPTIONS, DELETING, Case, _case, _check_promise, _restore, _state
 from tests.helpers import session
@@ -35,10 +35,10 @@ MORE_TABLES = [
 
 
 def _points(case: Case) -> Iterator[tuple[int, bool]]:
-    for at in range(case.mutations):
+    for at in deaths(case.mutations):
         yield at, False
     # In the middle of a write, too: every body goes through a file that has no name of Hudi's yet.
-    yield from ((at, True) for at in range(0, case.mutations, 7))
+    yield from ((at, True) for at in deaths(case.mutations, 7))
 
 
 def _assert_nothing_left(base: Path) -> None:

@@ -14,7 +14,7 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
 from hudictl.table.open import open_table
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import Copy, session
 from tests.ops.savepoint.pruning_support import NIGHTLY, save_all
 
@@ -50,7 +50,7 @@ def _everywhere(base: Path, run: Callable[[Path], None], folder: Path, left: int
     with dying(None) as system:
         run(done)
     assert len(_files(done)) == left
-    for at in range(system.count):
+    for at in deaths(system.count):
         table = copy(base, folder / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             run(table)
@@ -90,7 +90,7 @@ def test_prune_dies_anywhere(version: str, tmp_path: Path) -> None:
         run(done)
     assert sorted((path.name, path.read_bytes()) for path in _files(done)) == kept
     counts = set()
-    for at in range(system.count):
+    for at in deaths(system.count):
         table = copy(base, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             run(table)

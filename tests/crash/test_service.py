@@ -14,7 +14,7 @@ from hudictl.ops.clean_up.service import (
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import Copy, session
 from tests.ops.clean_up.service_support import broken_clean, indexing, left
 from tests.ops.rollback.harmful_clean_support import harmful
@@ -46,7 +46,7 @@ def test_dies_anywhere(version: str, what: str, tmp_path: Path) -> None:
     files = left(made)
     with dying(None) as system:
         remove(copy(base, tmp_path / "done"))
-    for at in range(system.count):
+    for at in deaths(system.count):
         died = copy(base, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             remove(died)

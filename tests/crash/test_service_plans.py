@@ -8,7 +8,7 @@ import pytest
 from hudictl.formats.plans import decode_input_groups
 from hudictl.table.kept import room_times
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import OWN, Copy, tree
 from tests.ops.repair.services_support import (
     back,
@@ -69,7 +69,7 @@ def test_dies_anywhere(version: str, name: str, case: Callable[[Copy], tuple[Pat
         act(Copy(version, name, done))
     assert system.count > 5
     assert body(done) != body(made.path)
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made.path, tmp_path / f"crash-{at}")
         died = Copy(version, name, base)
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):

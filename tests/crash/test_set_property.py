@@ -8,7 +8,7 @@ from hudictl.ops.set_property import PropertyOptions, plan_properties, set_prope
 from hudictl.table.open import open_table
 from hudictl.table.properties import read_properties
 from tests import support
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.helpers import session
 
 pytestmark = pytest.mark.crash
@@ -31,7 +31,7 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
         _change(trial)
     new = read_properties(open_table(str(trial)).storage)
     assert (old == new, system.count > 5) == (False, True)
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(made, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
             _change(base)

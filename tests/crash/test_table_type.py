@@ -19,7 +19,7 @@ from hudictl.table.open import open_table
 from hudictl.table.table import COPY_ON_WRITE, MERGE_ON_READ
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.restore_support import Case, _case, _completed, _restore, _state
 from tests.crash.withdraw_support import withdraw
 from tests.helpers import At, attempt, session
@@ -47,8 +47,8 @@ def seen(case: Case, base: Path) -> None:
 
 
 def points(count: int, every: int) -> Iterator[tuple[int, bool]]:
-    yield from ((at, False) for at in range(0, count, every))
-    yield from ((at, True) for at in range(0, count, 4 * every))
+    yield from ((at, False) for at in deaths(count, every))
+    yield from ((at, True) for at in deaths(count, 4 * every))
 
 
 @pytest.mark.short("v6", "v9")
@@ -99,7 +99,7 @@ def test_a_withdrawal_dies_anywhere(version: str, tmp_path: Path) -> None:
     assert open_table(str(begun)).type == MERGE_ON_READ
     with dying(None) as system:
         withdraw(copy(begun, tmp_path / "counted"))
-    for at in range(system.count):
+    for at in deaths(system.count):
         base = copy(begun, tmp_path / f"withdrawal-{at}")
         with dying(at), pytest.raises(Crash):
             withdraw(base)
@@ -118,7 +118,7 @@ def test_dies_anywhere_and_is_undone(version: str, tmp_path: Path) -> None:
     options = replace(OPTIONS, keep_files=True)
     case = case_of(version, tmp_path, options)
     whole = _whole(case.base)
-    for at in range(0, case.mutations, 3):
+    for at in deaths(case.mutations, 3):
         base = copy(case.base, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             _restore(base, case.target, options)
@@ -138,7 +138,7 @@ def test_an_undo_dies_anywhere(version: str, tmp_path: Path) -> None:
     (time,) = room_times(open_table(str(restored)))
     with dying(None) as system:
         _undo(copy(restored, tmp_path / "counted"), time)
-    for at in range(0, system.count, 3):
+    for at in deaths(system.count, 3):
         base = copy(restored, tmp_path / f"undo-{at}")
         with dying(at), pytest.raises(Crash):
             _undo(base, time)

@@ -19,7 +19,7 @@ from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import ENGINE, assert_right_if_listed, without_own_times
 from tests.helpers import Copy, assert_listed, put, session, walk
 from tests.ops.rollback.together_support import OPTIONS, clean
@@ -127,7 +127,7 @@ def check_ended(case: Case, made: Copy) -> None:
 
 def crash_everywhere(case: Case, every: int) -> None:
     """Dies before a change, which is after the one before it; each second time in the middle of a write."""
-    for at in range(0, case.mutations, every):
+    for at in deaths(case.mutations, every):
         for finish in FINISHES:
             made = replace(case.made, path=copy(case.made.path, case.made.path.parent / f"{at}-{finish.__name__}"))
             with dying(at, torn=bool(at % 2)), pytest.raises(Crash):

@@ -11,7 +11,7 @@ from hudictl.table.kept import begun_undo, room_times
 from hudictl.table.open import open_table
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.restore_support import Case, _case, _check_promise, _restore, _state
 from tests.helpers import session
 
@@ -43,10 +43,6 @@ def _room(base: Path) -> str | None:
     return next(iter([*room_times(open_table(str(base)))][::-1]), None)
 
 
-def _points(mutations: int, every: int) -> range:
-    return range(0, mutations, every)
-
-
 def _assert_as_before(case: Case, base: Path) -> None:
     assert _whole(base) == _whole(case.base)
     assert _room(base) is None
@@ -64,7 +60,7 @@ def test_a_restore_that_died_is_undone(
     version: str, name: str, number: int, options: RestoreOptions, tmp_path: Path
 ) -> None:
     case = _case(version, name, number, tmp_path, options)
-    for at in _points(case.mutations, 9):
+    for at in deaths(case.mutations, 9):
         base = copy(case.base, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             _restore(base, case.target, options)
@@ -83,7 +79,7 @@ def test_a_restore_that_died_is_undone(
 @pytest.mark.parametrize(("name", "number"), TABLES)
 def test_a_restore_that_died_is_finished_and_then_undone(version: str, name: str, number: int, tmp_path: Path) -> None:
     case = _case(version, name, number, tmp_path, KEEPING)
-    for at in _points(case.mutations, 13):
+    for at in deaths(case.mutations, 13):
         base = copy(case.base, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             _restore(base, case.target, KEEPING)
@@ -116,7 +112,7 @@ def test_an_undo_dies_anywhere(version: str, name: str, number: int, options: Re
     with dying(None) as system:
         _undo(counted, time)
     _assert_as_before(case, counted)
-    for at in _points(system.count, 7):
+    for at in deaths(system.count, 7):
         base = copy(restored, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             _undo(base, time)

@@ -7,7 +7,7 @@ import pytest
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.table.kept import begun_undo, room_times
 from tests import support
-from tests.crash.inject import Crash, dying
+from tests.crash.inject import Crash, deaths, dying
 from tests.helpers import attempt, session
 from tests.ops.put_back.versions_support import InBucket, in_bucket
 
@@ -53,7 +53,7 @@ def assert_as_before(place: InBucket, before: dict[str, bytes]) -> None:
 def test_a_restore_that_died_is_undone_or_finished_and_then_undone(version: str, name: str, tmp_path: Path) -> None:
     place = in_bucket(tmp_path, version, name)
     before = place.contents()
-    for at in range(0, changes_of(place, undo=False), 7):
+    for at in deaths(changes_of(place, undo=False), 7):
         copy = died(place, at)
         if not rooms(copy):
             # It died before its first change.
@@ -76,7 +76,7 @@ def test_an_undo_dies_anywhere(version: str, name: str, tmp_path: Path) -> None:
     before = place.contents()
     place.restore()
     (time,) = rooms(place)
-    for at in range(0, changes_of(place, undo=True), 5):
+    for at in deaths(changes_of(place, undo=True), 5):
         copy = died(place, at, time)
         if rooms(copy):
             copy.undo(time)

@@ -6,7 +6,7 @@ import pytest
 
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.withdraw_support import begun, withdraw
 
 pytestmark = pytest.mark.crash
@@ -20,7 +20,7 @@ def test_dies_anywhere(version: str, name: str, tmp_path: Path) -> None:
         withdraw(done)
     wanted = reader.snapshot(done).digest
     assert wanted == reader.snapshot(support.unpack(version, name, tmp_path / "fresh")).digest
-    for at in range(system.count):
+    for at in deaths(system.count):
         died = copy(base, tmp_path / f"crash-{at}")
         with dying(at), pytest.raises(Crash):
             withdraw(died)
