@@ -106,9 +106,11 @@ def load_timeline(table: Table, before: Timeline | None = None) -> Timeline:
     if before is not None and _is_as_before(table, listed, before):
         return before
     files = _parsed(table, listed)
-    parsed = {file.name for file in files}
     instants = fmt.group_instants(file for file in files if file.known)
-    modified_ms = {entry.name: entry.modified_ms for entry in listed if entry.name in parsed}
+    sizes = {entry.name: entry.size for entry in listed}
+    modified_ms = {entry.name: entry.modified_ms for entry in listed}
+    for name in sizes.keys() - {file.name for file in files}:
+        del sizes[name], modified_ms[name]
     # Of a metadata table the requests are made when the data is written: long after the times in their names.
     told = table.rules.has_completion_times or f"/{META}/" in table.uri
     lost = None if told else not_kept(instants, modified_ms)
@@ -117,7 +119,7 @@ def load_timeline(table: Table, before: Timeline | None = None) -> Timeline:
     return Timeline(
         instants,
         tuple(file for file in files if not file.known),
-        {entry.name: entry.size for entry in listed if entry.name in parsed},
+        sizes,
         modified_ms,
         lost,
     )
@@ -138,7 +140,7 @@ def _is_as_before(table: Table, listed: Sequence[FileStatus], before: Timeline) 
 
 
 def _by_request(instant: Instant) -> Instant:
-    return replace(instant, completion_time=instant.time) if instant.completed else instant
+    return instant._replace(completion_time=instant.time) if instant.completed else instant
 
 
 def timeline_in_order(table: Table, *, newest_first: bool = False) -> Iterator[Instant | InstantFile]:
@@ -168,16 +170,18 @@ def _time_of(entry: FileStatus) -> str:
 
 def _parsed(table: Table, entries: Iterable[FileStatus]) -> list[InstantFile]:
     """Those that are instants' files, in the given order."""
-    parsed = ((fmt.parse_instant_file(entry.name, table.layout.version), entry) for entry in entries)
-    return [_with_completion(table, file, entry.modified_ms) for file, entry in parsed if file is not None]
-
-
-def _with_completion(table: Table, file: InstantFile, modified_ms: int) -> InstantFile:
-    """Layout 1 (and a legacy file in layout 2) has the modification time as completion time, as in Hudi 1.x."""
-    if not file.known or file.state is not State.COMPLETED or file.completion_time is not None:
-        return file
-    moment = datetime.fromtimestamp(modified_ms / 1000, table.zone)
-    return replace(file, completion_time=fmt.format_time(moment))
+    version, files = table.layout.version, []
+    # No calls of more functions here: a timeline has very many.
+    for entry in entries:
+        file = fmt.parse_instant_file(entry.name, version)
+        if file is None:
+            continue
+        if file.state is State.COMPLETED and file.completion_time is None and file.known:
+            # Layout 1 (and a legacy file in layout 2) has the modification time as completion time, as in Hudi 1.x.
+            moment = datetime.fromtimestamp(entry.modified_ms / 1000, table.zone)
+            file = file._replace(completion_time=fmt.format_time(moment))
+        files.append(file)
+    return files
 
 
 def read_instant(table: Table, file: InstantFile) -> bytes:
