@@ -19,10 +19,10 @@ def builds_on(table: Table, timeline: Timeline, target: Instant) -> list[Instant
     later: list[Instant] = []
     beside: list[Instant] = []
     for entry in timeline.completed_writes():
-        begun_later, ended_later = entry.time > target.time, (entry.completion_time or "") >= done
-        if begun_later and ended_later:
+        ended = entry.completion_time or ""
+        if entry.time > target.time and ended >= done:
             later.append(entry)
-        elif entry.time != target.time and (begun_later or ended_later):
+        elif entry.time > target.time or (entry.time < target.time and ended > done):
             beside.append(entry)
     if beside:
         changed = _changed(table, target)

@@ -173,8 +173,8 @@ FAULTS = (
     ),
     Fault(
         BUILT_ON,
-        "elif entry.time != target.time and (begun_later or ended_later):",
-        "elif entry.time != target.time and begun_later:",
+        "elif entry.time > target.time or (entry.time < target.time and ended > done):",
+        "elif entry.time > target.time:",
         "a commit is rolled back on which one that began earlier has built",
         tests=("ops/guards/test_rollback.py::test_a_commit_that_began_earlier_and_completed_later",),
     ),
@@ -187,8 +187,8 @@ FAULTS = (
     ),
     Fault(
         BUILT_ON,
-        '(entry.completion_time or "") >= done',
-        '(entry.completion_time or "") > done',
+        "entry.time > target.time and ended >= done",
+        "entry.time > target.time and ended > done",
         "a store's times in seconds make of the next commit one beside it",
         tests=("ops/guards/test_beside.py::test_completed_in_the_same_moment_is_later",),
     ),

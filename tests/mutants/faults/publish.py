@@ -188,8 +188,8 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        "moment = datetime.fromtimestamp(modified_ms / 1000, table.zone)",
-        "moment = datetime.fromtimestamp(modified_ms / 1000, timezone.utc)",
+        "moment = datetime.fromtimestamp(entry.modified_ms / 1000, table.zone)",
+        "moment = datetime.fromtimestamp(entry.modified_ms / 1000, timezone.utc)",
         "version 6: completion times are in another zone than requested ones",
     ),
     Fault(

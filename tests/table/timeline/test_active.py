@@ -185,7 +185,7 @@ NAMES = st.lists(
 def told(entries: Iterable[Instant | InstantFile]) -> list[str]:
     """Without the completion times that are those of files: each listing of them is of another moment."""
     return sorted(
-        repr(replace(entry, completion_time=None) if isinstance(entry, Instant) else entry) for entry in entries
+        repr(entry._replace(completion_time=None) if isinstance(entry, Instant) else entry) for entry in entries
     )
 
 
