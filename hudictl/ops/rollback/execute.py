@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
@@ -175,10 +174,10 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
             instants.rollback_result(table, removal, one.time, blocks.get(one.plan.target, ()), elapsed)
             for one, removal in zip(run.each, undone.removals, strict=True)
         ]
-    remove_traces(table, run.times)
+    remove_traces(table, run.ended)
     metadata = [use_again(table, one.kept, outcome) for one, outcome in zip(run.each, metadata, strict=True)]
     publish(run, [rollback.encode_metadata(result) for result in results])
-    forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) for one in run.each))
+    forget_ended(table, run.ended)
     verify_timeline(run)
     return [
         _ended(run, one, removal, outcome, elapsed_ms(started))
@@ -285,8 +284,7 @@ def _settle(run: RollbackRun) -> Signs:
     """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
     signs = _signs(run, measure_clock(run.table.storage))
-    known = {*run.times}.union(*(one.plan.rollbacks_superseded for one in run.each))
-    no_rollback_beside(signs, run.targets, known)
+    no_rollback_beside(signs, run.targets, run.ended)
     for one in run.each:
         plan = one.plan
         if plan.completed:
