@@ -12,7 +12,7 @@ from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
-from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room
+from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room, room_of
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
@@ -219,15 +219,17 @@ def keeping_files(
     if not (asked or resumes):
         return session
     table = session.table
-    room = read_room(table, times[0]) if resumes else None
+    found = room_of if kind is Kind.ROLLBACK else read_room
+    room = found(table, times[0]) if resumes else None
     if room is None and asked:
         room = new_room(table, times, kind.value, targets)
     return session if room is None else replace(session, table=keeping(table, room))
 
 
-def keeps_files(session: Session) -> bool:
-    """Whether what is deleted is kept."""
-    return isinstance(session.table.storage, Keeping)
+def kept_for(session: Session) -> str | None:
+    """The operation under which what is deleted is kept; None if it is not."""
+    storage = session.table.storage
+    return storage.room.rpartition("/")[2] if isinstance(storage, Keeping) else None
 
 
 def change_on_engine(

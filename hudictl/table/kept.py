@@ -191,9 +191,21 @@ def read_room(table: Table, time: str) -> Room | None:
     return room
 
 
+def room_of(table: Table, time: str) -> Room | None:
+    """The room of a rollback, which those that ran together share; None if nothing is kept of it. Raises Unreadable: a
+    room that may be this one has a damaged record; StorageFailed."""
+    own = read_room(table, time)
+    if own is not None:
+        return own
+    # Its name is the time of the first of them.
+    earlier = sorted((name for name in room_times(table) if name < time), reverse=True)
+    rooms = (read_room(table, name) for name in earlier)
+    return next((room for room in rooms if room is not None and time in room.times), None)
+
+
 def refuse_keeping_late(table: Table, time: str | None, *, asked: bool) -> None:
     """Raises Refused: an operation that has begun without a room is to keep its files; Unreadable."""
-    if asked and time is not None and read_room(table, time) is None:
+    if asked and time is not None and room_of(table, time) is None:
         raise Refused(
             f"{time} was begun without --keep-files, and may have deleted some files: not all can be kept",
             hint="run the command without --keep-files",

@@ -10,11 +10,13 @@ import pytest
 
 from hudictl.formats.instants import ROLLBACK, State, time_plus_ms
 from hudictl.ops.rollback.execute import execute_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.ops.rollback.together import plan_together
 from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import rollbacks_to_end
+from hudictl.table.kept import room_times
 from hudictl.table.metadata.aside import delete_dropped, drop_metadata_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
@@ -22,12 +24,14 @@ from tests.crash import reader
 from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import ENGINE, assert_right_if_listed, without_own_times
 from tests.helpers import Copy, assert_listed, put, session, walk
+from tests.ops.put_back import undo_support as undone
 from tests.ops.rollback.together_support import OPTIONS, clean
 
 pytestmark = pytest.mark.crash
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 NAMES = pytest.mark.parametrize("name", ["cow_failed_direct", "cow_failed_tls", "mor_failed_direct", "mor_failed_lazy"])
+KEEPING = replace(OPTIONS, keep_files=True, idle_ms=0)
 LIKE: Sequence[Callable[[str], bool]] = (
     lambda path: True,
     lambda path: ".heartbeat/" not in path,
@@ -97,20 +101,31 @@ def state(base: Path) -> frozenset[str]:
     return frozenset(re.sub(r"\.log\.\d+_1-0-1", ".log.N_1-0-1", without_own_times(name)) for name in names)
 
 
-def clean_again(made: Copy) -> None:
-    assert {one.exit_code for one in clean(made)} <= {0}
+def clean_again(made: Copy, options: RollbackOptions = OPTIONS) -> None:
+    assert {one.exit_code for one in clean(made, options)} <= {0}
 
 
-def resume_and_clean(made: Copy) -> None:
-    """What `resume` does, and `failed-writes clean` for the writes whose rollback was not requested yet."""
+def resume_and_clean(made: Copy, options: RollbackOptions = OPTIONS) -> None:
+    """What `resume` does, which says nothing of files to keep; and `failed-writes clean` for the writes whose rollback
+    was not requested yet."""
     pending = rollbacks_to_end(made.table, read_signs(made.table).live_rollbacks)
     assert pending.unwanted == ()
     for time in pending.finish:
         execute_rollback(session(made.table), plan_rollback(session(made.table), time, OPTIONS))
-    clean_again(made)
+    clean_again(made, options)
 
 
 FINISHES = (clean_again, resume_and_clean)
+
+
+def undo_all(made: Copy) -> None:
+    """All that is kept comes back: the newest first."""
+    for time in sorted(room_times(made.table), reverse=True):
+        undone.undo(made, time)
+
+
+def give_up(made: Copy, options: RollbackOptions = KEEPING) -> None:
+    """No more begins."""
 
 
 def check_ended(case: Case, made: Copy) -> None:
@@ -139,6 +154,25 @@ def crash_everywhere(case: Case, every: int) -> None:
             check_ended(case, made)
 
 
+def crash_and_undo(case: Case, every: int) -> None:
+    """The same, with files that are kept: in the end, or at once, all comes back, byte for byte."""
+    before = undone.state(case.made)
+    with dying(None) as system:
+        clean(replace(case.made, path=copy(case.made.path, case.made.path.parent / "counted")), KEEPING)
+    for at in range(0, system.count, every):
+        for finish in (*FINISHES, give_up):
+            made = replace(case.made, path=copy(case.made.path, case.made.path.parent / f"{at}-kept-{finish.__name__}"))
+            with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+                clean(made, KEEPING)
+            assert reader.snapshot(made.path) == case.seen
+            finish(made, KEEPING)
+            if finish is not give_up:
+                check_ended(case, made)
+            undo_all(made)
+            assert undone.state(made) == before
+            assert not [*room_times(made.table)]
+
+
 @pytest.mark.short("v6-mor_failed_lazy", "v9-cow_failed_direct")
 @VERSIONS
 @NAMES
@@ -150,4 +184,13 @@ def test_dies_anywhere(version: str, name: str, tmp_path: Path) -> None:
 @VERSIONS
 @NAMES
 def test_dies_at_every_mutation(version: str, name: str, tmp_path: Path) -> None:
-    crash_everywhere(case_of(version, name, tmp_path), 1)
+    case = case_of(version, name, tmp_path)
+    crash_everywhere(case, 1)
+    crash_and_undo(case, 5)
+
+
+@pytest.mark.short("v6-mor_failed_lazy", "v9-cow_failed_direct")
+@VERSIONS
+@NAMES
+def test_what_was_kept_comes_back(version: str, name: str, tmp_path: Path) -> None:
+    crash_and_undo(case_of(version, name, tmp_path), 29)

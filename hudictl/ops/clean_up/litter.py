@@ -8,7 +8,8 @@ from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards.clock import writers_zone
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import command_of, seconds
-from hudictl.state.timeline.unfinished import RESUME
+from hudictl.state.facts import read_signs
+from hudictl.state.timeline.unfinished import RESUME, way_out_of_rollback
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.heartbeats import LIVE, UNKNOWN, HeartbeatRow, heartbeat_row
 from hudictl.state.writers.markers import MarkerFolderRow, marker_folder_row
@@ -17,6 +18,7 @@ from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now, load_timeline, pending_rollbacks
 from hudictl.table.writers.heartbeats import heartbeat_path, list_heartbeats
 from hudictl.table.writers.markers import look_at_markers, marker_folder, marker_folders
@@ -117,10 +119,10 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
 
     found = timeline.at(instant)
     if found is not None and found.pending:
-        way_out = command_of("rollback", instant) if found.is_write else RESUME
+        way_out = f"`{command_of('rollback', instant)}` ends it, and removes its markers last"
         raise Refused(
             f"{found} is pending: without its markers its files would become orphans",
-            hint=f"`{way_out}` ends it, and removes its markers last",
+            hint=way_out if found.is_write else _way_out(table, instant),
             instant=instant,
         )
     for rollback, plan in pending_rollbacks(table, timeline):
@@ -128,11 +130,20 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
             raise Refused(
                 f"{rollback} is pending, and {'its plan cannot be read' if plan is None else f'rolls {instant} back'}: "
                 "without the markers files would become orphans",
-                hint=f"`{command_of('rollback', instant) if plan else RESUME}` ends it",
+                hint=f"`{command_of('rollback', instant)}` ends it" if plan else _way_out(table, rollback.time),
                 instant=instant,
                 rollback=rollback.time,
             )
     return MarkerDeletion(instant, marker_folder_row(timeline, folder), session.lock)
+
+
+def _way_out(table: Table, rollback: str) -> str:
+    """The command that ends a pending rollback, or another operation. Raises Unreadable."""
+    signs = read_signs(table)
+    for entry in signs.live_rollbacks:
+        if entry.instant.time == rollback:
+            return way_out_of_rollback(table, signs, entry)
+    return f"`{RESUME}`"
 
 
 def delete_markers(session: Session, plan: MarkerDeletion) -> None:

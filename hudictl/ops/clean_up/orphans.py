@@ -15,7 +15,7 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata.keep import forget_ended, left_by, unchanged
 from hudictl.ops.metadata.unlist import listed, plan_unlisting, unlist
-from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, keeps_files
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, kept_for
 from hudictl.ops.undo.execute import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.ops.undo.plan import KEEP, asked_to_delete
@@ -289,7 +289,7 @@ def _keeping(session: Session, plan: OrphanPlan, time: str) -> Session:
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
-    undo = time if keeps_files(session) else None
+    undo = kept_for(session)
     recover_properties(table.storage)
     if plan.unfinished:
         session.monitor.step("finish earlier deletions")

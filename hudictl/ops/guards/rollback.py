@@ -14,6 +14,7 @@ from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_pla
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
 from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.beat_rule import HOW_TO_SAY
+from hudictl.table.kept import room_of
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
@@ -202,6 +203,25 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
             else "stop all writers, or wait until they have ended; then run the command again",
             instants=others,
         )
+
+
+def keeps_alone(table: Table, signs: Signs, own: Collection[str], *, asked: bool) -> None:
+    """Raises Refused: one that is to keep its files would begin beside another one that does. Each would change what
+    the other has left, and none could be undone. Unreadable.
+
+    Args:
+        own: the pending rollbacks that go on, or end before.
+    """
+    if not asked or any(room_of(table, time) for time in own):
+        return
+    for rollback in signs.live_rollbacks:
+        time = rollback.instant.time
+        if time not in own and room_of(table, time) is not None:
+            raise Refused(
+                f"{rollback.instant} is pending, and keeps its files: beside it none can begin that keeps its own",
+                hint=f"{way_out_of_rollback(table, signs, rollback)}; then run the command again",
+                rollback=time,
+            )
 
 
 def no_rollback_beside(signs: Signs, targets: Collection[str], known: Collection[str]) -> None:

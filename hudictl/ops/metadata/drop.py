@@ -14,7 +14,7 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata.keep import forget_ended, left_by
-from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, keeps_files
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, kept_for
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.needed import needed_files
@@ -322,7 +322,7 @@ def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
         raise _come_back(listed(back))
     return DropResult(
         *(plan.whole, plan.names, run.found.files_to_delete, run.found.bytes_to_delete),
-        undo=time if keeps_files(session) else None,
+        undo=kept_for(session),
     )
 
 

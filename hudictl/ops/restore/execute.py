@@ -30,7 +30,7 @@ from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.table_type import as_merge_on_read, is_of, set_type, type_on_storage
 from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Kind, Monitor, Session, changing, keeping_files, keeps_files
+from hudictl.ops.session import Kind, Monitor, Session, changing, keeping_files, kept_for
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
@@ -242,7 +242,7 @@ def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: i
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
         **vars(after),
-        undo=run.time if keeps_files(run.session) else None,
+        undo=kept_for(run.session),
     )
 
 

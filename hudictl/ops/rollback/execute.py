@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
@@ -17,7 +16,7 @@ from hudictl.formats.instants import State, time_plus_ms
 from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
-from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
+from hudictl.ops.guards.rollback import keeps_alone, metadata_table_can_go, no_rollback_beside
 from hudictl.ops.metadata.in_place import roll_back_metadata
 from hudictl.ops.metadata.keep import (
     MetadataOutcome,
@@ -36,7 +35,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
 from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
-from hudictl.ops.session import Kind, Session, changing_all, keeping_files, keeps_files
+from hudictl.ops.session import Kind, Session, changing_all, keeping_files, kept_for
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import afterwards
 from hudictl.ops.undo.backup import back_up_instants
@@ -48,7 +47,7 @@ from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.writers.activity import last_sign_ms, may_be_writing
 from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
-from hudictl.table.kept import drop_room
+from hudictl.table.kept import drop_room, room_of
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes
 from hudictl.table.properties import recover_properties
@@ -94,6 +93,8 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     for plan in plans:
         _not_changed(signs, plan)
     check_around(session, signs)
+    known = {time for plan in plans for time in _planned(plan)}
+    keeps_alone(table, signs, known, asked=any(plan.options.keep_files for plan in plans))
     plans = [_looked_at(session, held, signs, plan) for plan in plans]
 
     ended = {plan.target for plan in plans}.union(*(plan.rollbacks_superseded for plan in plans))
@@ -137,7 +138,8 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
     started = time.monotonic()
     targets = [one.plan.target for one in run.each]
     resumes = any(one.plan.resumes is not None for one in run.each)
-    kept = keeping_files(run.session, Kind.ROLLBACK, run.times, targets, asked=run.options.keep_files, resumes=resumes)
+    asked = run.options.keep_files or any(room_of(run.table, time) for time in run.ended if time not in run.times)
+    kept = keeping_files(run.session, Kind.ROLLBACK, run.times, targets, asked=asked, resumes=resumes)
     run = replace(run, session=kept)
     table = run.table
     recover_properties(table.storage)
@@ -175,10 +177,10 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
             instants.rollback_result(table, removal, one.time, blocks.get(one.plan.target, ()), elapsed)
             for one, removal in zip(run.each, undone.removals, strict=True)
         ]
-    remove_traces(table, run.times)
+    remove_traces(table, run.ended)
     metadata = [use_again(table, one.kept, outcome) for one, outcome in zip(run.each, metadata, strict=True)]
     publish(run, [rollback.encode_metadata(result) for result in results])
-    forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) for one in run.each))
+    forget_ended(table, run.ended)
     verify_timeline(run)
     return [
         _ended(run, one, removal, outcome, elapsed_ms(started))
@@ -216,7 +218,7 @@ def _ended(run: RollbackRun, one: One, removal: Removal, metadata: MetadataOutco
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
         **vars(afterwards(run.table, plan.resumes, plan.undo, plan.checkpoint)),
-        undo=run.times[0] if keeps_files(run.session) else None,
+        undo=kept_for(run.session),
     )
     nothing_required_lost(run.table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
     return result
@@ -285,8 +287,7 @@ def _settle(run: RollbackRun) -> Signs:
     """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
     signs = _signs(run, measure_clock(run.table.storage))
-    known = {*run.times}.union(*(one.plan.rollbacks_superseded for one in run.each))
-    no_rollback_beside(signs, run.targets, known)
+    no_rollback_beside(signs, run.targets, run.ended)
     for one in run.each:
         plan = one.plan
         if plan.completed:

@@ -98,33 +98,49 @@ def roll_back_all(
     execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
 ) -> list[RollbackOutcome]:
     """Plans and executes the rollbacks: together, as far as possible, and the others one by one. A failure does not
-    stop the others.
+    stop the others. With ``keep_files`` those come first that have begun: beside one that keeps its files no other
+    begins.
 
-    Raises Interrupted; Unsupported: hudictl does not write this table.
+    Raises Interrupted; Unsupported: hudictl does not write this table; Unreadable.
     """
     writable_table(session.table, session.locking)
-    together = _together(session, targets, execute)
-    outcomes = []
-    for time, options in targets:
-        if time in together:
-            outcomes.append(together[time])
-            continue
-        try:
-            ended = _ended(session, time, options)
-            outcomes += (ended,) if ended is not None else execute((plan_rollback(session, time, options),))
-        except Interrupted:
-            raise
-        except Findings as error:
-            outcomes.append(replace(rolled_back(error.report), exit_code=error.exit_code, message=error.message))
-        except HudictlError as error:
-            outcomes.append(_failed(time, error))
+    keep = any(options.keep_files for _, options in targets)
+    asked = {time for time, _ in targets}
+    begun = [one for one in read_signs(session.table).live_rollbacks if one.target in asked] if keep else []
+    first = {one.target for one in begun}
+    ended = {one.instant.time for one in begun}
+    outcomes = [done for each in targets if each[0] in first for done in _one(session, *each, execute, ended)]
+    rest = [each for each in targets if each[0] not in first]
+    together = _together(session, rest, execute, ended)
+    for time, options in rest:
+        outcomes += (together[time],) if time in together else _one(session, time, options, execute, ended)
     return outcomes
+
+
+def _one(
+    session: Session,
+    time: str,
+    options: RollbackOptions,
+    execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
+    ended: Collection[str],
+) -> Sequence[RollbackOutcome]:
+    """The outcome of one that is planned by itself. Raises Interrupted."""
+    try:
+        done = _ended(session, time, options)
+        return (done,) if done is not None else execute((plan_rollback(session, time, options, ended),))
+    except Interrupted:
+        raise
+    except Findings as error:
+        return (replace(rolled_back(error.report), exit_code=error.exit_code, message=error.message),)
+    except HudictlError as error:
+        return (_failed(time, error),)
 
 
 def _together(
     session: Session,
     targets: Sequence[tuple[str, RollbackOptions]],
     execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
+    ended: Collection[str],
 ) -> dict[str, RollbackOutcome]:
     """The outcomes by instant. After a conflict those of what has begun: perhaps a writer has come to life, and a
     rollback that goes on does not ask again. All else is then done one by one, and each says why it fails.
@@ -135,7 +151,7 @@ def _together(
         return {}
     plans: Sequence[RollbackPlan] = ()
     try:
-        plans = plan_together(session, targets)
+        plans = plan_together(session, targets, ended)
         return {outcome.instant: outcome for outcome in execute(plans)} if plans else {}
     except Interrupted:
         raise

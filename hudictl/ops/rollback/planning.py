@@ -1,6 +1,6 @@
 """Planning the rollback of one instant, or the rest of a pending rollback."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
@@ -45,9 +45,14 @@ Stored = tuple[Instant, StoredPlan]
 _WAY_OUT = "if its pending rollback has changed nothing, `hudictl resume --discard-rollbacks` discards it"
 
 
-def plan_rollback(session: Session, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
+def plan_rollback(
+    session: Session, target: str, options: RollbackOptions | None = None, ended: Collection[str] = ()
+) -> RollbackPlan:
     """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed. The
     cheapest guards run first: the table, the timeline, and after the listing the files.
+
+    Args:
+        ended: the pending rollbacks that the same command ends first.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
@@ -62,6 +67,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     options = _consented(table, options, stored, instant is not None and has_lost_plan(table, signs.timeline, instant))
     check_around(session, signs)
     check_target(table, signs, target, instant, options)
+    guards.keeps_alone(table, signs, {*ended, *(entry.time for entry, _ in stored)}, asked=options.keep_files)
     # Before the long listing: any later activity proves that the writer is alive.
     seen_ms = last_sign_ms(table, signs, instant)
     # A pending rollback keeps its time, whatever the clock shows.

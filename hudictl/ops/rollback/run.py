@@ -43,6 +43,11 @@ class RollbackRun:
         return tuple(one.time for one in self.each)
 
     @property
+    def ended(self) -> tuple[str, ...]:
+        """All rollbacks that end with it: also those that it supersedes."""
+        return tuple(time for one in self.each for time in (one.time, *one.plan.rollbacks_superseded))
+
+    @property
     def targets(self) -> frozenset[str]:
         return frozenset(one.plan.target for one in self.each)
 

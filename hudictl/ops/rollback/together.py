@@ -4,7 +4,7 @@ A job that fails for months leaves hundreds of them. These are those of which no
 table has nothing; each of the others is planned by itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards.rollback import keeps_alone
 from hudictl.ops.rollback.partitions import partitions_to_list
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target
@@ -34,9 +35,14 @@ from hudictl.table.timeline.commits import Commits
 from hudictl.table.writers.markers import look_at_markers
 
 
-def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions]]) -> tuple[RollbackPlan, ...]:
+def plan_together(
+    session: Session, targets: Sequence[tuple[str, RollbackOptions]], ended: Collection[str] = ()
+) -> tuple[RollbackPlan, ...]:
     """Plans those rollbacks that can be planned together, in the given order; none if fewer than two can. Changes
     nothing; every guard has passed.
+
+    Args:
+        ended: as for ``plan_rollback``.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard refuses one of them, and the message may not say which.
@@ -53,6 +59,7 @@ def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions
     chosen = _plain(table, signs, options)
     if len(chosen) < 2:
         return ()
+    keeps_alone(table, signs, ended, asked=any(given.keep_files for given in options.values()))
     # Before the long listing: any later activity proves that a writer is alive.
     seen_ms = {time: last_sign_ms(table, signs, instant) for time, instant in chosen.items()}
     clock.time_can_be_given(table, signs.timeline.without(chosen))

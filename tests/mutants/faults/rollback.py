@@ -158,7 +158,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    remove_traces(table, run.times)\n",
+        "    remove_traces(table, run.ended)\n",
         "",
         "the rollback's own heartbeat and markers stay for good",
         tests=("ops/rollback/test_execute.py::test_the_newest_commit",),

@@ -248,10 +248,12 @@ def test_hudis_own_is_finished_in_every_state(unpack: Unpack, version: str, stat
 
 @VERSIONS
 def test_hudis_own_that_names_another_place_is_superseded(unpack: Unpack, version: str) -> None:
-    """The table was copied: its paths are the other's, and no writer would delete anything here."""
+    """The table was copied: its paths are the other's, and no writer would delete anything here. Its traces go, too."""
     copy = unpack(version, "cow_rollback_interrupted")
     target = newest(copy)
     (old,) = copy.having("rollback.requested")
+    for trace in (".heartbeat/{}", ".temp/{}/part-0/x.marker.APPEND"):
+        put(copy.meta / trace.format(old.partition(".")[0]))
     plan = rollback_of(copy, target)
     assert (plan.resumes, plan.rollbacks_superseded) == (None, (old.partition(".")[0],))
     done = roll_back(copy, target)
@@ -259,6 +261,7 @@ def test_hudis_own_that_names_another_place_is_superseded(unpack: Unpack, versio
     assert copy.having("rollback") == sorted(
         f"{done.rollback}.rollback{state}" for state in ("", ".inflight", ".requested")
     )
+    assert [path for folder in (".heartbeat", ".temp") for path in (copy.meta / folder).glob("2*")] == []
 
 
 @VERSIONS
