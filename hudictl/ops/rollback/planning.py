@@ -150,9 +150,11 @@ def _facts(
         return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup)
 
     note = session.monitor.note
-    # The profile of a failed write may be cut: it names nothing then, and all partitions are listed.
-    damaged = {target} if instant is not None and instant.pending else ()
-    return read_facts(table, session.engine, signs, note, removed={target}, damaged=damaged, known=known, choose=choose)
+    # The profile of a failed write may be cut. It names nothing then: of the target, all partitions are listed. Those
+    # of others decide nothing; two cut ones would keep each other from being rolled back.
+    return read_facts(
+        table, session.engine, signs, note, removed={target}, profiles_ok=True, known=known, choose=choose
+    )
 
 
 def check_around(session: Session, signs: Signs) -> None:
