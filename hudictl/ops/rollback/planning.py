@@ -276,10 +276,12 @@ def _known(
     table = session.table
     if not metadata_table_in_use(table):
         return NOT_ASKED
-    blocks = table.rules.needs_rollback_blocks and not table.is_cow
-    mode, _ = stays_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
-    stays = mode is not None and asked_to_delete(options.metadata) is None
-    return NOT_ASKED if stays else read_known(table, session.engine)
+    if asked_to_delete(options.metadata) is None:
+        blocks = table.rules.needs_rollback_blocks and not table.is_cow
+        mode, _ = stays_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+        if mode is not None:
+            return NOT_ASKED
+    return read_known(table, session.engine)
 
 
 def _check_metadata_table(
