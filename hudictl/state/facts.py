@@ -133,7 +133,7 @@ def read_facts(
     savepointed: Collection[str] = (),
     known: Known = NOT_ASKED,
     damaged_ok: bool = False,
-    damaged: Collection[str] = (),
+    profiles_ok: bool = False,
     choose: Callable[[Commits], Collection[str] | None] = lambda _: None,
 ) -> Facts:
     """Reads commit metadata, then lists the partitions. A caller that needs the engine anyway starts it before.
@@ -144,14 +144,15 @@ def read_facts(
         savepointed: partition paths that a savepoint names.
         known: what the metadata table lists. Partitions that only it knows are listed, too.
         damaged_ok: unreadable commit metadata is no error, and names nothing.
-        damaged: the same for that of some instants.
+        profiles_ok: the same for the profiles of pending writes: a writer may have died while it wrote its own.
         choose: the only partitions to list, from the commits' metadata; None for all.
 
     Raises:
         Unreadable, Conflict, StorageFailed, EngineFailed.
     """
     timeline = signs.timeline
-    commits = LazyCommits(table, timeline, damaged_ok, damaged)
+    profiles = [entry.time for entry in timeline.writes() if entry.pending] if profiles_ok else ()
+    commits = LazyCommits(table, timeline, damaged_ok, profiles)
     kept = {entry.time for entry in timeline.completed_writes()}.difference(without, removed)
     written = gather_written(table, timeline, engine, kept)
     if written.unreadable and not damaged_ok:

@@ -35,6 +35,8 @@ class Rules:
     """Whether later writes and rollbacks append to an existing log."""
     later_blocks_hide: bool
     """Whether a rollback block newer than the last commit hides the blocks after it (0.15.0)."""
+    clusterings_are_named: bool
+    """Whether a pending clustering has an action of its own, not that of other replacements."""
     restores_by_completion: bool
     """Whether a restore removes instants completed after its target, not those requested after it."""
 
@@ -71,6 +73,7 @@ def rules_of(version: int, layout_version: int) -> Rules:
         logs_named_by_writer=layout_2,
         logs_grow=not layout_2,
         later_blocks_hide=not layout_2,
+        clusterings_are_named=layout_2,
         restores_by_completion=version >= 9,
         needs_rollback_blocks=version <= 6,
         metadata_is_vouched_for=version < 8,

@@ -1,5 +1,6 @@
 """`failed-writes clean`: for cron, so its exit codes are what counts."""
 
+import shutil
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.cli.conftest import Said, Tell, Unpack
 from tests.helpers import Copy, FailDeletion, alone, pending_restore, put, tree
 from tests.ops.rollback.execute_support import newest, own_files
 from tests.ops.rollback.failed_support import request
+from tests.ops.rollback.together_support import many
 from tests.ops.undo.untouched_support import arm
 
 LATER = "20261121040000000"
@@ -125,6 +127,35 @@ def test_the_plan_changes_nothing(unpack: Unpack, tell: Tell, version: str, poli
     assert said.json["notes"] == ["planned only: nothing was changed"]
     assert "would be rolled back" in clean(tell, copy, "--policy", policy, "--plan").out
     assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@VERSIONS
+@pytest.mark.parametrize("others", [0, 2], ids=["alone", "together"])
+def test_files_that_are_kept_are_named(unpack: Unpack, tell: Tell, version: str, others: int) -> None:
+    """Its markers are gone, and it alone has written into a partition: no record proves the file there. As for a
+    rollback of it alone, this is no failure."""
+    copy = unpack(version, "cow_part" if others else "cow_failed_tls")
+    failed = many(copy, others)[-1] if others else newest(copy)
+    own = min(own_files(copy, failed))
+    shutil.rmtree(copy.meta / ".temp" / failed)
+    kept = f"new/{own.rpartition('/')[2]}"
+    put(copy.path / kept, (copy.path / own).read_bytes())
+    put(copy.path / "new/.hoodie_partition_metadata", (copy.path / "part-0/.hoodie_partition_metadata").read_bytes())
+    line = ("--policy", "eager", "--idle", "0s")
+    for more in ("--plan", "--yes"):
+        other = Copy(version, "other", shutil.copytree(copy.path, copy.path.parent / more, symlinks=True))
+        said = clean(tell, other, *line, more)
+        assert said.code == 0
+        assert all(part in alone(said.out) for part in ("files kept", kept, "; `hudictl orphans list` shows them"))
+    alone_said = tell("rollback", failed, "-t", copy.path, "--engine", "local", "--idle", "0s", "--plan")
+    assert (alone_said.code, kept in alone_said.out) == (0, True)
+    said = clean(tell, copy, *line, "--yes", "-o", "json")
+    rows = {row["instant"]: row for row in said.json["rows"]}
+    assert (said.code, rows[failed]["files_kept"], rows[failed]["exit_code"]) == (0, 1, 0)
+    assert kept in rows[failed]["message"]
+    assert [row["message"] for time, row in rows.items() if time != failed] == [""] * max(0, others - 1)
+    assert any("orphans list" in note for note in said.json["notes"])
+    assert (copy.path / kept).exists()
 
 
 def test_4_no_terminal(unpack: Unpack, tell: Tell) -> None:

@@ -123,6 +123,14 @@ def test_a_clean_without_plan(unpack: Unpack, tell: Tell, version: str, damage: 
 
 
 @VERSIONS
+def test_an_overwrite_with_a_torn_request(unpack: Unpack, tell: Tell, version: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.replacecommit.requested", b"Obj\x01half")
+    assert {name for name, _ in assert_agreed(tell, copy.path)} == {"failed-write"}
+    assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
 def test_a_pending_indexing(unpack: Unpack, tell: Tell, version: str, tmp_path: Path) -> None:
     copy = unpack(version, "cow_part")
     indexing(copy, begun=True)

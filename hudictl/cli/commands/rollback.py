@@ -31,6 +31,7 @@ from hudictl.cli.options import (
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
@@ -159,10 +160,13 @@ def run_rollbacks(
     def show(outcomes: "Sequence[RollbackOutcome]", said: Sequence[str]) -> None:
         from hudictl.ops.rollback.failed import RollbackOutcome
 
-        outcome = outcome_of(planned=change.plan)
-        show_rows(
-            common, name, table.uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome
-        )
+        outcome, empty = outcome_of(planned=change.plan), "nothing to roll back"
+        kept = sum(entry.files_kept for entry in outcomes)
+        if kept:
+            told = f"files kept although their names contain an instant that is rolled back: {kept:,}"
+            said = [*said, to_copy().text(f"{told}; `hudictl orphans list` shows them afterwards")]
+        hidden = () if kept else ("files_kept",)
+        show_rows(common, name, table.uri, outcomes, RollbackOutcome, empty, hidden, said, outcome)
 
     with opened_table(common, change, engine) as table:
         rollbacks, within = Rollbacks(table.opened, targets), partial(working, table)

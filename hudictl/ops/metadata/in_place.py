@@ -6,7 +6,7 @@ back as Hudi does it (1.0.2, 1.2.0): its files are deleted, by a rollback with t
 
 from collections.abc import Collection, Mapping
 
-from hudictl.errors import Incomplete
+from hudictl.errors import Incomplete, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
 from hudictl.formats.file_names import parse_data_file
@@ -162,8 +162,12 @@ def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) ->
 
 def _own_files_only(metadata: Table, own: Instant | None) -> bool:
     """Whether the deltacommit has written only files of its own name: before an upgrade it may have appended to
-    others."""
-    stats = read_commit(metadata, own).stats if own is not None else {}
+    others. False if its metadata cannot be read."""
+    try:
+        stats = read_commit(metadata, own).stats if own is not None else {}
+    except Unreadable:
+        # Its writer may have died while it wrote its profile.
+        return False
     names = ((stat.path or "").rpartition("/")[2] for entries in stats.values() for stat in entries)
     parsed = (parse_data_file(name) for name in names if name)
     return own is None or all(data is not None and data.instant == own.time for data in parsed)

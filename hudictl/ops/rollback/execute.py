@@ -215,6 +215,7 @@ def _ended(run: RollbackRun, one: One, removal: Removal, metadata: MetadataOutco
         rollback_blocks=len(plan.removal.blocks),
         metadata_table=metadata.fate(plan.undo.metadata_table),
         duration_ms=duration_ms,
+        files_kept=plan.files_kept,
         indexes_kept=() if metadata.given_up else plan.undo.metadata_table.indexes_kept,
         metadata_table_given_up=metadata.given_up,
         **vars(afterwards(run.table, plan.resumes, plan.undo, plan.checkpoint)),

@@ -11,6 +11,8 @@ from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
+from hudictl.ops.undo.plan import KeptRow
+from hudictl.phrases import first_few
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.unfinished import Unfinished, find_unfinished
@@ -37,14 +39,16 @@ class Choice:
 @dataclass(frozen=True)
 class RollbackOutcome:
     """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure, or of what was found when it
-    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept. What a rollback has
-    deleted that ended before is not counted, and its ``metadata_table`` is None."""
+    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept, and which files are
+    kept. ``files_kept``: how many have the instant's name, and no record proves that they are its own. What a rollback
+    has deleted or kept that ended before is not counted, and its ``metadata_table`` is None."""
 
     instant: str
     outcome: str
     rollback: str | None
     files_deleted: int
     bytes_deleted: int
+    files_kept: int
     metadata_table: str | None
     exit_code: int
     message: str
@@ -169,7 +173,7 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
     if rollback is None:
         return None
     session.monitor.note(f"{time} was rolled back by {rollback}")
-    outcome = RollbackOutcome(time, "rolled back", rollback, 0, 0, None, 0, "")
+    outcome = RollbackOutcome(time, "rolled back", rollback, 0, 0, 0, None, 0, "")
     try:
         still_required(session.table, rollback, options.require_index)
     except Findings as error:
@@ -178,7 +182,7 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
 
 
 def _failed(time: str, error: HudictlError) -> RollbackOutcome:
-    return RollbackOutcome(time, error.slug, None, 0, 0, None, error.exit_code, error.message)
+    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message)
 
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:
@@ -189,9 +193,10 @@ def planned(plan: RollbackPlan) -> RollbackOutcome:
         rollback=plan.resumes,
         files_deleted=plan.undo.files_to_delete,
         bytes_deleted=plan.undo.bytes_to_delete,
+        files_kept=len(plan.files_kept),
         metadata_table=plan.undo.metadata_table.fate,
         exit_code=0,
-        message="",
+        message=_kept_text(plan.files_kept),
     )
 
 
@@ -204,10 +209,16 @@ def rolled_back(result: RollbackResult) -> RollbackOutcome:
         rollback=result.rollback,
         files_deleted=result.files_deleted,
         bytes_deleted=result.bytes_deleted,
+        files_kept=len(result.files_kept),
         metadata_table=result.metadata_table,
         exit_code=0,
-        message=result.metadata_table_given_up or "",
+        message="; ".join(filter(None, (result.metadata_table_given_up, _kept_text(result.files_kept)))),
     )
+
+
+def _kept_text(files: Sequence[KeptRow]) -> str:
+    paths = first_few([file.path for file in files], most=3, rest=" and {:,} more")
+    return f"kept, because no record proves that they are its own: {paths}" if files else ""
 
 
 def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:

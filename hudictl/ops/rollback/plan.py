@@ -8,7 +8,7 @@ from hudictl.formats.instants import State
 from hudictl.formats.plans import CompactedSlice
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import KEEP, InstantRow, Removal, Undo
+from hudictl.ops.undo.plan import KEEP, InstantRow, KeptRow, Removal, Undo
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
@@ -79,6 +79,11 @@ class RollbackPlan:
     @property
     def removal(self) -> Removal:
         return self.undo.removals[0]
+
+    @property
+    def files_kept(self) -> tuple[KeptRow, ...]:
+        """Those of ``undo`` with the target's name: rollbacks that were planned together have those of all there."""
+        return tuple(row for row in self.undo.files_kept if row.instant == self.target)
 
     @property
     def instant(self) -> InstantRow:

@@ -156,9 +156,11 @@ def _facts(
         return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup)
 
     note = session.monitor.note
-    # The profile of a failed write may be cut: it names nothing then, and all partitions are listed.
-    damaged = {target} if instant is not None and instant.pending else ()
-    return read_facts(table, session.engine, signs, note, removed={target}, damaged=damaged, known=known, choose=choose)
+    # The profile of a failed write may be cut. It names nothing then: of the target, all partitions are listed. Those
+    # of others decide nothing; two cut ones would keep each other from being rolled back.
+    return read_facts(
+        table, session.engine, signs, note, removed={target}, profiles_ok=True, known=known, choose=choose
+    )
 
 
 def check_around(session: Session, signs: Signs) -> None:
@@ -280,10 +282,12 @@ def _known(
     table = session.table
     if not metadata_table_in_use(table):
         return NOT_ASKED
-    blocks = table.rules.needs_rollback_blocks and not table.is_cow
-    mode, _ = stays_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
-    stays = mode is not None and asked_to_delete(options.metadata) is None
-    return NOT_ASKED if stays else read_known(table, session.engine)
+    if asked_to_delete(options.metadata) is None:
+        blocks = table.rules.needs_rollback_blocks and not table.is_cow
+        mode, _ = stays_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+        if mode is not None:
+            return NOT_ASKED
+    return read_known(table, session.engine)
 
 
 def _check_metadata_table(

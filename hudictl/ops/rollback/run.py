@@ -6,7 +6,7 @@ from functools import cached_property
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Monitor, Session
 from hudictl.ops.undo.afterwards import Consumers, Moment
-from hudictl.ops.undo.plan import Undo
+from hudictl.ops.undo.plan import KeptRow, Undo
 from hudictl.state.facts import Signs
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.metadata.record import KeptMetadata
@@ -69,6 +69,7 @@ class RollbackRun:
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
     "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
+    ``files_kept``: as in the plan, of this instant.
     ``catalog``: what a Hive or Glue catalog lists wrongly now. ``undo``: as in ``RestoreResult``; of rollbacks that ran
     together, all of them. The others are those of ``Afterwards``."""
 
@@ -80,6 +81,7 @@ class RollbackResult:
     rollback_blocks: int
     metadata_table: str
     duration_ms: int
+    files_kept: tuple[KeptRow, ...] = ()
     indexes_kept: tuple[str, ...] = ()
     metadata_table_given_up: str | None = None
     catalog: CatalogGap = NO_GAP

@@ -148,7 +148,8 @@ def _facts(session: Session, signs: Signs, chosen: Mapping[str, Instant]) -> Fac
     def choose(commits: Commits) -> frozenset[str] | None:
         return partitions_to_list(table, signs, commits, chosen, {})
 
-    return read_facts(table, session.engine, signs, session.monitor.note, removed=chosen.keys(), choose=choose)
+    note = session.monitor.note
+    return read_facts(table, session.engine, signs, note, removed=chosen.keys(), profiles_ok=True, choose=choose)
 
 
 def _empty_logs(facts: Facts, chosen: Mapping[str, Instant], idle_ms: int) -> list[StoredFile]:

@@ -69,7 +69,7 @@ def judge_files(
     if readers_see:
         file_guards.own_files_only(facts, removed, borrowed)
     owners = partitions_of(facts, removed, backup)
-    cleans = pending_cleans(facts.timeline) if readers_see else ()
+    cleans = pending_cleans(facts.timeline) if readers_see else () if backup else None
     case, outcome = judged(facts, removed.keys(), savepointed, owners, borrowed, bases_only, cleans)
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)

@@ -98,7 +98,7 @@ def judged(
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
-    cleans: Iterable[Instant] = (),
+    cleans: Iterable[Instant] | None = (),
 ) -> tuple[Case, Outcome]:
     """The case, and what happens to the table's files. Arguments and errors as in ``read_case``."""
     case = read_case(facts, removed, savepointed, owners, borrowed, bases_only, cleans)
@@ -240,7 +240,7 @@ def read_case(
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
-    cleans: Iterable[Instant] = (),
+    cleans: Iterable[Instant] | None = (),
 ) -> Case:
     """The table's records, by partition.
 
@@ -250,7 +250,8 @@ def read_case(
         owners: the partitions in the removed instants' own records, by instant.
         borrowed: logs that removed instants have created under another instant's name.
         bases_only: removed instants of which only the base files are deleted.
-        cleans: pending cleans, of which to count the needed files that they would delete.
+        cleans: pending cleans, of which to count the needed files that they would delete. None: no plan of a pending
+            clean is read. It can have deleted no required file, where readers have seen none of the removed instants.
 
     Raises:
         Unreadable: the metadata of a clean, the plan of a table service, a savepoint, or the archive.
@@ -265,8 +266,9 @@ def read_case(
     owners_of = turned((path, time) for time, paths in (owners or {}).items() for path in paths)
     replaced = turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))
     revived = turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))
-    planned, cleaned = planned_files(table, timeline, removed), _cleaned(facts, _newest(table, timeline, removed))
-    compactions, cleaning = compactions_by_partition(facts, removed), files_to_clean(table, timeline, cleans)
+    after = _newest(table, timeline, removed)
+    planned, cleaned = planned_files(table, timeline, removed), _cleaned(facts, after, pending=cleans is not None)
+    compactions, cleaning = compactions_by_partition(facts, removed), files_to_clean(table, timeline, cleans or ())
     written, borrowed = _written(facts, removed), borrowed or {}
     paths = {*written}.union(owners_of, planned, cleaned, replaced, revived, compactions, cleaning, borrowed)
     records = {
@@ -336,14 +338,17 @@ def _written(facts: Facts, removed: Collection[str]) -> dict[str, list[tuple[str
     return found
 
 
-def _cleaned(facts: Facts, after: str) -> dict[str, frozenset[str]]:
+def _cleaned(facts: Facts, after: str, *, pending: bool) -> dict[str, frozenset[str]]:
     """Files that cleans have, or may have, deleted after a time. A pending clean may have deleted a part of its files.
+    Without ``pending``, its plan is not read.
 
     A clean that completed before that time deleted no file that was the newest then. Its names must not count: the
     timeline may have passed commits that a restore removed, and their files would look committed.
     """
     taken = archived_cleans(facts.table, after)
     for instant in facts.timeline.having(CLEAN):
+        if instant.pending and not pending:
+            continue
         if instant.pending or max(instant.time, instant.completion_time or "") > after:
             taken.append(taken_by_clean(facts.table, facts.timeline, instant))
     found: dict[str, set[str]] = defaultdict(set)

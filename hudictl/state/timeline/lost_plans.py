@@ -17,12 +17,15 @@ from hudictl.table.timeline.active import Timeline
 
 def has_lost_plan(table: Table, timeline: Timeline, instant: Instant) -> bool:
     """Whether a pending compaction or clustering has no plan that can be read. Below table version 8 a clustering
-    without its request cannot be told from a write; one with a damaged request is taken for a clustering.
+    without its request cannot be told from a write; one with a damaged request is taken for a clustering. Later a
+    replacecommit is a write.
 
     Raises Conflict: the request disappeared while it was read.
     """
     # Completed, they are commits, delta commits and replacecommits.
-    if not instant.pending or instant.action not in (COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT):
+    services = (COMPACTION, LOGCOMPACTION, CLUSTERING)
+    unnamed = instant.action == REPLACECOMMIT and not table.rules.clusterings_are_named
+    if not instant.pending or not (unnamed or instant.action in services):
         return False
     request = instant.file(State.REQUESTED)
     if request is None or not timeline.sizes[request.name]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from functools import partial
 
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.plans import decode_compaction_files, decode_compaction_groups
 from hudictl.state.facts import Facts
@@ -17,11 +18,19 @@ from hudictl.table.timeline.commits import read_requested_replace
 def service_of(table: Table, instant: Instant) -> str | None:
     """The kind of table service of a pending instant: compaction, log compaction or clustering; None for a write.
 
-    Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan.
+    Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan. Later the
+    action tells, and a request that cannot be read is a write's.
+
+    Raises Unreadable: below version 8, the request.
     """
     if instant.action in (COMPACTION, LOGCOMPACTION, CLUSTERING):
         return instant.action
-    return CLUSTERING if instant.pending and read_requested_replace(table, instant).is_clustering else None
+    try:
+        return CLUSTERING if instant.pending and read_requested_replace(table, instant).is_clustering else None
+    except Unreadable:
+        if not table.rules.clusterings_are_named:
+            raise
+    return None
 
 
 def service_groups(table: Table, instant: Instant) -> frozenset[Group]:

@@ -55,8 +55,8 @@ class PendingWrite:
     instants to which it has appended (table version 6). ``rollback`` and ``restore`` are pending ones that remove it.
     ``remedy`` ends it; it is empty for a bootstrap, and while the write runs or may run.
     ``writers_can_start`` is false if the rollback by Hudi's writers fails each time (0.15.0 to 1.2.0): the metadata
-    table was compacted after this write, for example because the write's completed file was lost; or it is a bootstrap
-    (1.0.2, 1.2.0).
+    table was compacted after this write, for example because the write's completed file was lost; the request of a
+    replacecommit cannot be read, on which readers fail, too; or it is a bootstrap (1.0.2, 1.2.0).
     """
 
     instant: str
@@ -94,13 +94,15 @@ class PendingWrite:
 
 @dataclass(frozen=True)
 class _Write:
-    """A pending write by its own files; ``problem`` says what cannot be read."""
+    """A pending write by its own files. ``problem`` is why its request cannot be read; ``unclear``: only that would
+    tell whether it is a clustering."""
 
     instant: Instant
     operation: str
     clustering: bool
     markers: MarkerFolder | None
     problem: str
+    unclear: bool
 
     @property
     def is_service(self) -> bool:
@@ -188,7 +190,8 @@ def _read(table: Table, instant: Instant) -> _Write:
         except Unreadable:
             # Its writer may have died while writing this file: the write still counts as failed.
             operation = "UNKNOWN"
-    return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem)
+    unclear = bool(problem) and not table.rules.clusterings_are_named
+    return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem, unclear)
 
 
 def _look(table: Table, signs: Signs, writes: Sequence[_Write], found: Sweep | None) -> _Look:
@@ -221,10 +224,12 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     began_ms = min(look.signs.timeline.modified_ms[file.name] for file in write.instant.files)
     beat = look.beats.get(time)
     restore, rollback = look.restores.get(time), look.rollbacks.get(time)
-    compacted = look.compacted.get(time)
+    compacted, bootstrap = look.compacted.get(time), time in BOOTSTRAPS and look.table.rules.has_completion_times
     verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms, stuck=compacted is not None)
     if compacted:
         reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"
+    if write.problem:
+        reason += f"; Hudi's readers and writers fail on its request: {write.problem}"
     return PendingWrite(
         instant=time,
         verdict=verdict,
@@ -246,7 +251,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         restore=restore.instant.time if restore else None,
         reason=f"{reason}; its rollback {rollback.instant.time} is pending" if rollback else reason,
         remedy=_remedy(look, write, verdict, silent=silent_ms >= idle_ms),
-        writers_can_start=compacted is None and not (time in BOOTSTRAPS and look.table.rules.has_completion_times),
+        writers_can_start=compacted is None and not write.problem and not bootstrap,
     )
 
 
@@ -266,7 +271,7 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
         return remedy_of_restore(look.table, restore)
     if rollback is not None:
         return rollback_of(look.table, look.signs, rollback)
-    if write.problem or time in BOOTSTRAPS or not (beat or silent):
+    if time in BOOTSTRAPS or not (beat or silent):
         return ()
 
     if has_lost_plan(look.table, look.signs.timeline, write.instant):
@@ -304,8 +309,8 @@ def _verdict(
         return RUNNING, "its heartbeat is live"
     if restore is not None:
         return UNKNOWN, f"not a failed write: the pending restore {restore.instant.time} removes it"
-    if write.problem:
-        return UNKNOWN, write.problem
+    if write.unclear:
+        return UNKNOWN, "a write, or a clustering"
     if beat is not None and beat.doubtful:
         unproved = "the writers' heartbeat settings are not known (--interval, --misses)"
         return UNKNOWN, f"its last heartbeat was {span(beat.age_ms)} ago, and {unproved}: it may be running"

@@ -10,6 +10,7 @@ from hudictl.errors import Incomplete, StorageFailed
 from hudictl.formats import commit_metadata
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.metadata import in_place as metadata_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.properties import read_properties
 from hudictl.table.timeline.active import Timeline, load_timeline, pending_rollbacks
 from tests import support
@@ -50,6 +51,25 @@ def inside(copy: Copy) -> Timeline:
 def assert_out_of_use(copy: Copy) -> None:
     assert read_properties(copy.table.storage)[LISTED] == ""
     assert [path.name for path in copy.meta.glob("*metadata*")] == []
+
+
+@VERSIONS
+@pytest.mark.parametrize("options", [None, DELETING])
+def test_its_own_delta_commit_with_a_torn_profile_is_no_obstacle(
+    unpack: Unpack, version: str, options: RollbackOptions | None
+) -> None:
+    """Nobody knows whether it has written into files of others: the metadata table can be built again. Hudi 1.2.0
+    cannot roll such a write back."""
+    copy = unpack(version, "cow_failed_direct")
+    target = newest(copy)
+    for state in ("requested", "inflight"):
+        put(folder(copy) / f"{target}.deltacommit.{state}", b"Obj\x01half" if state == "inflight" else b"")
+    made = rollback_of(copy, target, options)
+    assert (step_of(made), made.undo.metadata_table.mode.value) == (DELETE, "deleted")
+    if options is None:
+        assert f"{target}.deltacommit.inflight cannot be read" in str(made.undo.metadata_table.reason)
+    roll_back(copy, target, options=options)
+    assert_out_of_use(copy)
 
 
 # Which step it is.

@@ -48,6 +48,19 @@ def test_a_write_that_the_metadata_table_was_compacted_over_stops_writers(unpack
 
 
 @VERSIONS
+def test_an_overwrite_with_a_torn_request_stops_writers(unpack: Unpack, version: str) -> None:
+    """ "Error reading clustering plan" (0.15.0, 1.0.2, 1.2.0)."""
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.replacecommit.requested", b"Obj\x01half")
+    (found,) = [entry for entry in check(copy) if entry.finding == "failed-write"]
+    assert brief(found) == ("failed-write", ERROR, f"{LATER} replacecommit REQUESTED")
+    described = describe_table(copy.table)
+    assert described.verdict.startswith(f"no writer can start: {LATER} replacecommit REQUESTED: ")
+    assert described.remedy == found.remedy
+    assert not described.writers_can_start
+
+
+@VERSIONS
 def test_a_writer_that_died_after_its_request_has_failed(unpack: Unpack, version: str) -> None:
     """Only a table service may be scheduled, and left for later."""
     copy = unpack(version, "cow_part")
