@@ -88,8 +88,8 @@ FAULTS = (
     ),
     Fault(
         "state/writers/failed_writes.py",
-        "if write.problem or time in BOOTSTRAPS or not",
-        "if write.problem or not",
+        "if time in BOOTSTRAPS or not (beat",
+        "if not (beat",
         "a command is named that is refused for a bootstrap that died",
     ),
 )

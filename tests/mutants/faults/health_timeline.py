@@ -163,8 +163,8 @@ FAULTS = (
     ),
     Fault(
         LOST_PLANS,
-        "not in (COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT):",
-        "not in (COMPACTION, CLUSTERING):",
+        "services = (COMPACTION, LOGCOMPACTION, CLUSTERING)",
+        "services = (COMPACTION, CLUSTERING)",
         "a log compaction without plan passes",
         ("reports/health/test_timeline.py::test_a_log_compaction_without_plan",),
     ),

@@ -398,10 +398,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        (
-            "    forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) "
-            "for one in run.each))\n"
-        ),
+        "    forget_ended(table, run.ended)\n",
         "    forget_ended(table, run.times)\n",
         "the record of a superseded rollback stays, and `resume` deletes by it",
         (f"{OF_ROLLBACK}::test_one_that_a_superseded_rollback_has_set_aside_comes_back",),

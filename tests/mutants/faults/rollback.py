@@ -323,8 +323,8 @@ FAULTS = (
     ),
     Fault(
         FAILED,
-        "            ended = _ended(session, time, options)\n",
-        "            ended = None\n",
+        "        done = _ended(session, time, options)\n",
+        "        done = None\n",
         "a rollback that was published before the store failed counts as refused",
         tests=("ops/rollback/test_together.py::test_what_was_published_before_the_store_failed_is_rolled_back",),
     ),

@@ -160,8 +160,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    check_around(session, signs)\n    plans = [_looked_at",
-        "    plans = [_looked_at",
+        "    check_around(session, signs)\n    known = {",
+        "    known = {",
         "a savepoint or a lock that came since planning is not met",
         tests=("ops/rollback/test_looks.py::test_a_lock_that_a_writer_takes_before_the_request_is_met",),
     ),
@@ -275,7 +275,7 @@ AFTER_THE_REQUEST = (
     ),
     Fault(
         ROLLBACK,
-        "    no_rollback_beside(signs, run.targets, known)\n",
+        "    no_rollback_beside(signs, run.targets, run.ended)\n",
         "",
         "two processes that requested the rollback of one instant both begin",
         tests=("ops/rollback/test_beside.py::test_another_process_requests_a_rollback_of_the_instant",),
