@@ -139,7 +139,7 @@ def test_an_undo_dies_anywhere(version: str, names: tuple[str, ...], tmp_path: P
         assert (begun_undo(open_table(str(base))), [*room_times(open_table(str(base)))]) == (None, [])
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_a_drop_with_damaged_definitions_dies_anywhere(version: str, tmp_path: Path) -> None:
     """They go before the metadata table: so none is left damaged once it is gone."""
