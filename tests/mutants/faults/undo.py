@@ -166,7 +166,7 @@ FAULTS = (
         '        changed += sum(int(report.get(key, 0)) for key in ("files_set_aside", "files_written"))\n',
         "",
         "an undo without what a repair has kept ends well, and the loss of an archive is forgotten",
-        (GONE, "ops/repair/test_archive.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss"),
+        (GONE, "ops/repair/test_archive_loss.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss"),
     ),
     Fault(
         KEPT,
@@ -390,7 +390,7 @@ FAULTS = (
         "        changed += len(room.written or ()) if operation is None else 0\n",
         "",
         "an undo without the files and without the record makes the loss of an archive forgotten",
-        ("ops/repair/test_archive.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss",),
+        ("ops/repair/test_archive_loss.py::test_an_undo_without_what_was_kept_does_not_forget_the_loss",),
     ),
     Fault(
         KEEPING,

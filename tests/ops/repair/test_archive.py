@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats import archived_timeline as fmt
 from hudictl.formats.archived_timeline import check_lsm, lsm_instants
 from hudictl.ops.guards import timeline as guards
-from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
-from hudictl.ops.repair.archive import plan_archive
-from hudictl.ops.repair.plan import RepairPlan, RepairResult, execute_repair
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.plan import SavepointOptions
@@ -26,42 +23,19 @@ from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.orphans.find import find_orphans
 from hudictl.table.archive_lost import lost_until
 from hudictl.table.open import open_table
-from hudictl.table.operations import operation_instants, operation_path
 from hudictl.table.timeline.archive import archived_after
 from tests import support
 from tests.damage.cases import Case, of_table
 from tests.damage.harms import do_harm, flipped
 from tests.helpers import ENGINE, drop, put, session
+from tests.ops.repair.archive_support import BEYOND, CASES, files, plan, repair, repair_is_nothing
 
-BEYOND = "archived_beyond_savepoint"
-TABLES = ("cow_cleaned", BEYOND)
-CASES = [
-    case
-    for version in support.VERSIONS
-    for name in TABLES
-    for case in of_table(version, name)
-    if case.kind.startswith("archive")
-]
 WHOLE = ("archive-manifest", "archive-version")
 """Kinds of damages by which no instant can be lost."""
 
 
-def plan(base: Path, idle_ms: int = 0) -> RepairPlan:
-    return plan_archive(session(open_table(str(base))), idle_ms)
-
-
-def repair(base: Path) -> RepairResult:
-    made = plan(base)
-    return execute_repair(session(open_table(str(base))), made, lambda: plan(base))
-
-
 def instants(base: Path) -> set[tuple[str, str, str]]:
     return {(entry.time, entry.action, entry.state.name) for entry in archived_after(open_table(str(base)), "")}
-
-
-def files(base: Path) -> dict[str, tuple[bytes, int]]:
-    found = (path for path in base.rglob("*") if path.is_file() and ".hudictl" not in path.parts)
-    return {path.relative_to(base).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
 def unreadable(base: Path) -> list[str]:
@@ -107,78 +81,6 @@ def test_what_can_be_read_stays_and_the_rest_is_named(case: Case, tmp_path: Path
     execute_undo(session(table), back, 0)
     assert files(base) == damaged
     assert lost_until(table) == ""
-
-
-def lost_archive(version: str, folder: Path) -> Path:
-    """A table with a cut file in its archive."""
-    case = next(case for case in CASES if (case.version, case.kind, case.harm) == (version, "archive", "cut"))
-    base = support.unpack(case.version, case.table, folder)
-    do_harm(base, case.path, case.harm)
-    return base
-
-
-@pytest.mark.parametrize("version", support.VERSIONS)
-@pytest.mark.parametrize("how", ["damaged", "moved", "dropped"])
-def test_the_loss_does_not_depend_on_the_record(version: str, how: str, tmp_path: Path) -> None:
-    """Damaged, moved out of the table as the hint says, or damaged when nothing is kept any more."""
-    base = lost_archive(version, tmp_path)
-    undo, table = repair(base).undo, open_table(str(base))
-    lost = lost_until(table)
-    if how == "dropped":
-        execute_drop(session(table), plan_drop(session(table), [undo], None))
-    record = base / operation_path(undo)
-    record.unlink() if how == "moved" else put(record, record.read_bytes()[:100])
-    assert lost_until(table) == lost != ""
-
-
-@pytest.mark.parametrize("version", support.VERSIONS)
-@pytest.mark.parametrize("at", ["new_room", "note_loss", "_change"])
-def test_a_loss_that_did_not_happen_can_be_withdrawn(
-    version: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The repair died before its first change, and the archive is put back from a backup."""
-    base = lost_archive(version, tmp_path / "damaged")
-    whole = support.unpack(version, base.parent.name, tmp_path / "whole")
-
-    def dies(*_given: object) -> None:
-        raise StorageFailed("the process dies here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"hudictl.ops.{'session' if at == 'new_room' else 'repair.plan'}.{at}", dies)
-        with pytest.raises(StorageFailed, match="dies here"):
-            repair(base)
-    table = open_table(str(base))
-    folder = table.layout.archive
-    shutil.rmtree(base / folder)
-    shutil.copytree(whole / folder, base / folder)
-    assert repair_is_nothing(plan(base))
-    before = files(base)
-    (time,) = operation_instants(table.storage)
-    if at == "_change":
-        with pytest.raises(Refused, match="has lost instants") as caught:
-            guards.archive_is_known(table, "")
-        assert f"hudictl undo {time}" in caught.value.hint
-    if at != "new_room":
-        execute_undo(session(table), plan_undo(session(table), time, 0), 0)
-    assert (lost_until(table), files(base)) == ("", before)
-
-
-@pytest.mark.parametrize("recorded", [True, False])
-@pytest.mark.parametrize("version", support.VERSIONS)
-def test_an_undo_without_what_was_kept_does_not_forget_the_loss(version: str, recorded: bool, tmp_path: Path) -> None:
-    base = lost_archive(version, tmp_path)
-    undo, table = repair(base).undo, open_table(str(base))
-    lost = lost_until(table)
-    shutil.rmtree(base / ".hoodie/.hudictl/undo" / undo)
-    if not recorded:
-        (base / operation_path(undo)).unlink()
-    with pytest.raises(Refused, match="not all can come back"):
-        plan_undo(session(table), undo, 0)
-    assert lost_until(table) == lost != ""
-
-
-def repair_is_nothing(made: RepairPlan) -> bool:
-    return not (made.files or made.lost or made.lost_until)
 
 
 @pytest.mark.slow
