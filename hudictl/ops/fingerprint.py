@@ -19,6 +19,9 @@ PLACE = "place"
 HEARTBEATS = "heartbeats"
 """Which heartbeats counted as expired. ``apply`` takes this over unless the operator says it anew."""
 OF_THE_OPERATOR = (PLACE, HEARTBEATS)
+TO_DELETE = "files to delete"
+UNFINISHED = "unfinished"
+"""The fact which earlier operations have died, and are finished."""
 
 _WINDOW_BYTES = 8 * 1024 * 1024
 _DIGITS = 16
@@ -59,9 +62,9 @@ def heartbeats_of(fingerprint: Mapping[str, str]) -> HeartbeatRule | None:
     return rule_of(text) if said == _with_digest(text) else None
 
 
-def files_digest(files: Iterable[tuple[str, int]]) -> str:
-    """A digest of paths and sizes in bytes."""
-    lines = sorted(f"{path} {size}" for path, size in files)
+def files_digest(files: Iterable[tuple[str, int]], others: Iterable[str] = ()) -> str:
+    """A digest of paths and sizes in bytes, and of the paths of other files."""
+    lines = sorted((*(f"{path} {size}" for path, size in files), *others))
     return f"{len(lines)} files, {_digest_of(lines)}"
 
 
@@ -102,9 +105,10 @@ def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
 
 
 def metadata_facts(plan: MetadataPlan) -> str:
-    """What becomes of the metadata table."""
+    """What becomes of the metadata table, and of its indexes."""
     undone = f", without {listed(plan.instants_undone)}" if plan.undone else ""
-    return f"{plan.fate}: {listed(plan.kept)}{undone}" if plan.kept else plan.fate
+    lost = f"; lost: {listed(plan.lost)}" if plan.lost else ""
+    return (f"{plan.fate}: {listed(plan.kept)}{undone}" if plan.kept else plan.fate) + lost
 
 
 def body_digest(table: Table, instant: Instant | None, sizes: Mapping[str, int] | None = None) -> str:

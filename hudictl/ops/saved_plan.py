@@ -1,6 +1,6 @@
 """Plans that were saved as JSON, and are applied later: a new plan is made, and compared with the saved one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable, Unsupported, UsageError
@@ -13,6 +13,8 @@ from hudictl.ops.fingerprint import (
     OF_THE_OPERATOR,
     PLACE,
     PLAN_VERSION,
+    TO_DELETE,
+    UNFINISHED,
     files_digest,
     heartbeats_of,
     options_digest,
@@ -21,7 +23,7 @@ from hudictl.ops.fingerprint import (
 from hudictl.ops.metadata.drop import DropPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.savepoint.fingerprint import TO_DELETE
+from hudictl.ops.savepoint.fingerprint import TO_DELETE as SAVEPOINTS
 from hudictl.ops.savepoint.plan import PrunePlan, SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Undo
@@ -44,7 +46,7 @@ _PLANNED = ("planned", "nothing to do")
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """The output of a command's ``--plan --output json``. ``files`` are the paths to delete."""
+    """The output of a command's ``--plan --output json``. ``files`` are the paths to delete, with those of buckets."""
 
     kind: Kind
     table: str
@@ -74,8 +76,9 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
                 hint="make a new plan with this hudictl",
             )
         kind = _kind(str(result["operation"]), what)
-        listed = result["files"] if kind in _DELETING else ()
-        files = [(str(file["path"]), int(file["bytes"])) for file in listed]
+        deletes = kind in _DELETING
+        files = [(str(file["path"]), int(file["bytes"])) for file in (result["files"] if deletes else ())]
+        of_buckets = [*map(str, result["hashing_metadata_removed"])] if deletes else []
         saved = SavedPlan(
             kind=kind,
             table=str(document["table"]),
@@ -83,7 +86,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             target=str(result["target"]),
             options=dict(result["options"]),
             fingerprint=dict(result["fingerprint"]),
-            files=frozenset(path for path, _ in files),
+            files=frozenset((*(path for path, _ in files), *of_buckets)),
         )
         wrong = next((part for part, value in saved.fingerprint.items() if not isinstance(value, str)), None)
         if wrong is not None:
@@ -93,7 +96,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
         raise Unreadable(
             f"{what} is not a plan: {reason}", hint="make a plan with --plan --output json", file=what
         ) from error
-    _refuse_changed_by_hand(saved, files, what)
+    _refuse_changed_by_hand(saved, files_digest(files, of_buckets), what)
     return saved
 
 
@@ -118,10 +121,10 @@ def _kind(operation: str, what: str) -> Kind:
     return found
 
 
-def _refuse_changed_by_hand(saved: SavedPlan, files: Sequence[tuple[str, int]], what: str) -> None:
+def _refuse_changed_by_hand(saved: SavedPlan, files: str, what: str) -> None:
     digests = {"options": options_digest(saved.options)}
     if saved.kind in _DELETING:
-        digests["files to delete"] = files_digest(files)
+        digests[TO_DELETE] = files
     if saved.heartbeat_rule is None:
         raise Unreadable(f"{what}: its {HEARTBEATS} were changed by hand", hint="make a new plan", file=what)
     for part, digest in digests.items():
@@ -169,7 +172,7 @@ def check_rollback(table: Table, saved: SavedPlan, plan: RollbackPlan) -> None:
 def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion) -> None:
     """Raises Conflict: the new plan of a savepoint's creation or deletion is not the saved one. If it is already done,
     nothing is compared."""
-    done = plan.exists if isinstance(plan, SavepointPlan) else not plan.exists
+    done = plan.nothing_to_do if isinstance(plan, SavepointPlan) else not plan.exists
     if not done:
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
@@ -178,9 +181,10 @@ def check_prune(_table: Table, saved: SavedPlan, plan: PrunePlan) -> None:
     """Raises Conflict: other savepoints would be kept, or one deleted that the saved plan does not name. Fewer may be
     left to delete, after a first try that died."""
     if not plan.nothing_to_do:
-        before, now = ({**found, TO_DELETE: ""} for found in (saved.fingerprint, plan.fingerprint))
+        before, now = ({**found, SAVEPOINTS: ""} for found in (saved.fingerprint, plan.fingerprint))
         refuse_moved(before, now)
-        refuse_grown(saved.fingerprint.get(TO_DELETE, "").split(", "), plan.savepoints_to_delete, "savepoint")
+        going = (*plan.savepoints_to_delete, *plan.unfinished)
+        refuse_grown(saved.fingerprint.get(SAVEPOINTS, "").split(", "), going, "savepoint")
 
 
 def check_service_removal(_table: Table, saved: SavedPlan, plan: ServiceRemoval) -> None:
@@ -193,17 +197,19 @@ def _check_same(
 ) -> None:
     """Raises Conflict: a fact of the saved plan has changed, unless the pending operation was begun by this plan; or
     files would be deleted that it does not name."""
-    begun = read_operation(table.storage, pending) if pending else None
-    if begun is None or not _applies(begun, saved):
+    if pending is None or not _has_begun(table, pending, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(fingerprint))
-    refuse_grown(saved.files, {file.path for file in undo.files})
+    refuse_grown(saved.files, {*(file.path for file in undo.files), *undo.hashing_metadata_removed})
 
 
-def check_orphans(_table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
-    """Raises Conflict: the table has changed, or there are orphans that the saved plan does not name."""
-    if plan.orphans:
+def check_orphans(table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
+    """Raises Conflict: the table has changed, or there are orphans, files of buckets or dead deletions to finish that
+    the plan does not name. Where only the rest of its own execution is left, the metadata table has changed by it."""
+    if plan.orphans or plan.hashing:
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
-        refuse_grown(saved.files, {orphan.file.path for orphan in plan.orphans})
+    refuse_grown(saved.files, {*(orphan.file.path for orphan in plan.orphans), *plan.hashing_metadata_removed})
+    others = (time for time in plan.unfinished if not _has_begun(table, time, saved))
+    refuse_grown(saved.fingerprint.get(UNFINISHED, "").split(", "), others, "earlier deletion")
 
 
 def check_metadata_drop(_table: Table, saved: SavedPlan, plan: DropPlan) -> None:
@@ -212,7 +218,7 @@ def check_metadata_drop(_table: Table, saved: SavedPlan, plan: DropPlan) -> None
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
-def refuse_grown(planned: Collection[str], paths: Collection[str], noun: str = "file") -> None:
+def refuse_grown(planned: Collection[str], paths: Iterable[str], noun: str = "file") -> None:
     """Raises Conflict: more files, or whatever the noun says, would be deleted than a plan has named."""
     grown = sorted(set(paths) - set(planned))
     if grown:
@@ -234,6 +240,12 @@ def _applied(table: Table, saved: SavedPlan) -> str | None:
     return None
 
 
+def _has_begun(table: Table, time: str, saved: SavedPlan) -> bool:
+    """Whether an operation was begun by the plan. Raises Unreadable."""
+    operation = read_operation(table.storage, time)
+    return operation is not None and _applies(operation, saved)
+
+
 def _applies(operation: Operation, saved: SavedPlan) -> bool:
     facts = (_without_files(entry) for entry in (begun_plan(operation).fingerprint, saved.fingerprint))
     begun, planned = ({key: value for key, value in entry.items() if key not in OF_THE_OPERATOR} for entry in facts)
@@ -241,5 +253,5 @@ def _applies(operation: Operation, saved: SavedPlan) -> bool:
 
 
 def _without_files(fingerprint: Mapping[str, str]) -> dict[str, str]:
-    # The files to delete may have become fewer; ``_refuse_grown`` finds added ones.
-    return {key: value for key, value in fingerprint.items() if key != "files to delete"}
+    # The files to delete may have become fewer; ``refuse_grown`` finds added ones.
+    return {key: value for key, value in fingerprint.items() if key not in (TO_DELETE, UNFINISHED)}

@@ -205,7 +205,14 @@ def changing_all(
 
 
 def keeping_files(
-    session: Session, kind: Kind, times: Sequence[str], targets: Sequence[str], *, asked: bool, resumes: bool = False
+    session: Session,
+    kind: Kind,
+    times: Sequence[str],
+    targets: Sequence[str],
+    *,
+    asked: bool,
+    resumes: bool = False,
+    written: Mapping[str, str] | None = None,
 ) -> Session:
     """The session, with a table that keeps what is deleted and replaced, for ``undo``. Before the operation's first
     change.
@@ -213,6 +220,7 @@ def keeping_files(
     Args:
         asked: files are to be kept; not if hudictl has begun the operation without.
         resumes: the operation has begun before: it goes on to keep files if it did.
+        written: of a repair, see ``Room``.
 
     Raises Unreadable, StorageFailed.
     """
@@ -222,7 +230,7 @@ def keeping_files(
     found = room_of if kind is Kind.ROLLBACK else read_room
     room = found(table, times[0]) if resumes else None
     if room is None and asked:
-        room = new_room(table, times, kind.value, targets)
+        room = new_room(table, times, kind.value, targets, written)
     return session if room is None else replace(session, table=keeping(table, room))
 
 

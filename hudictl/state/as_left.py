@@ -1,6 +1,6 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -12,16 +12,19 @@ from hudictl.formats.instants import RESTORE, SAVEPOINT
 from hudictl.formats.layouts import META, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.storage import read_whole
+from hudictl.storage import Folders, read_whole
 from hudictl.table.kept import (
     DROP_OPERATION,
     DROPPED,
+    REPAIRS,
     UNDONE,
     Contents,
     Room,
-    contents_of,
+    Seen,
+    begun_undo,
     metadata_files,
     of_metadata_table,
+    properties_files,
     read_kept,
     read_room,
     room_times,
@@ -47,6 +50,8 @@ def nothing_lost(table: Table, room: Room, contents: Contents) -> None:
         report = (operation.last.report if operation is not None else None) or {}
         deleted += int(report.get("files_deleted", 0))
         changed += sum(int(report.get(key, 0)) for key in ("files_set_aside", "files_written"))
+        # Without a record it may have ended.
+        changed += len(room.written or ()) if operation is None else 0
     data = sum(not path.startswith(f"{META}/") and not path.endswith(_SIDECAR) for path in contents.kept)
     for there, of, what in ((data, deleted, "deleted"), (len(contents.kept) + len(contents.made), changed, "changed")):
         if there < of:
@@ -66,19 +71,20 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
             hint=f"`{command_of('undo drop', room.times[0])}` drops the rest",
             undo=room.times[0],
         )
-    now = {timeline_path(table, name): size for name, size in timeline.sizes.items()}
-    before = {seen.path: seen.size for seen in room.before if on_timeline(table, seen.path)}
+    if begun_undo(table) is None:
+        _is_newest(table, room)
+    names, times = timeline.sizes.items(), timeline.modified_ms
+    now = [Seen(timeline_path(table, name), size, times[name]) for name, size in names]
+    before = [seen for seen in room.before if on_timeline(table, seen.path)]
     _same(table, room, _without_own_savepoint(timeline, room, contents), before, now, "the timeline")
     if changes_metadata_table(room, contents):
-        before = {seen.path: seen.size for seen in room.before if of_metadata_table(seen.path)}
-        now = {seen.path: seen.size for seen in metadata_files(table)}
-        _same(table, room, contents, before, now, "the metadata table")
-    found = table.storage.stat(PROPERTIES)
-    before = {seen.path: seen.size for seen in room.before if seen.path == PROPERTIES}
-    _same(table, room, contents, before, {PROPERTIES: found.size} if found is not None else {}, "the table")
-    begun = begun_plan(read_operation(table.storage, room.times[0]))
-    _as_written(table, room, contents, begun.written)
-    if PROPERTIES in contents.kept and PROPERTIES not in begun.written:
+        before = [seen for seen in room.before if of_metadata_table(seen.path)]
+        _same(table, room, contents, before, metadata_files(table), "the metadata table")
+    before = [seen for seen in room.before if seen.path in (PROPERTIES, PROPERTIES_BACKUP)]
+    _same(table, room, contents, before, properties_files(table), "the table")
+    _as_written(table, room, contents)
+    if PROPERTIES in contents.kept and PROPERTIES not in (room.written or {}):
+        begun = begun_plan(read_operation(table.storage, room.times[0]))
         changes = {*PARTITION_KEYS}
         if begun.table_type_before is not None:
             changes.add(TYPE)
@@ -86,11 +92,34 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         new = _own_properties(lambda: read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES), changes)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
-            _refuse_changed(table, room, changed, "has changed", PROPERTIES, of=[PROPERTIES])
+            _refuse_changed(room, changed, "has changed", PROPERTIES)
 
 
-def _as_written(table: Table, room: Room, contents: Contents, written: Mapping[str, str]) -> None:
-    """Raises Refused: a file is neither as a repair has written it, nor as it was before."""
+def _is_newest(table: Table, room: Room) -> None:
+    """Raises Refused: a later operation keeps its files, and would find the table changed."""
+    for time in sorted(room_times(table), reverse=True):
+        with suppress(Unreadable):
+            found = read_room(table, time)
+            later = found is not None and (found.begun_at, time) > (room.begun_at, room.times[0])
+            if found is not None and later and not found.end:
+                raise Refused(
+                    f"the {found.operation} {time} is later than the {room.operation} {room.times[0]}: undo the "
+                    f"{found.operation} {time} first",
+                    hint=f"`{command_of('undo', time)}` first, then this one; if it is not to be undone any more, "
+                    f"`{command_of('undo drop', time)}`",
+                    undo=time,
+                )
+
+
+def _as_written(table: Table, room: Room, contents: Contents) -> None:
+    """Raises Refused: a file is neither as a repair has left it, nor as it was before."""
+    if room.written is None and room.operation in REPAIRS:
+        raise Refused(
+            f"the record of what is kept does not say what the {room.operation} {room.times[0]} has written",
+            hint=f"bring the files in {room.folder} back by hand, then run `{command_of('undo drop', room.times[0])}`",
+            undo=room.times[0],
+        )
+    written = room.written or {}
     for path in sorted(written.keys() & {*contents.kept, *contents.made}):
         found = table.storage.stat(path)
         if found is None:
@@ -104,7 +133,7 @@ def _as_written(table: Table, room: Room, contents: Contents, written: Mapping[s
                 continue
             right.add(sha256(kept).hexdigest())
         if sha256(read_whole(table.storage, path, found.size)).hexdigest() not in right:
-            _refuse_changed(table, room, [path.rpartition("/")[2]], "has changed", "the table", of=[path])
+            _refuse_changed(room, [path.rpartition("/")[2]], "has changed", "the table")
 
 
 def _without_own_savepoint(timeline: Timeline, room: Room, contents: Contents) -> Contents:
@@ -125,47 +154,26 @@ def _own_properties(read: Callable[[], bytes], changes: Collection[str]) -> dict
     return {key: value for key, value in found.items() if key not in changes}
 
 
-def _same(
-    table: Table, room: Room, contents: Contents, before: Mapping[str, int], now: Mapping[str, int], what: str
-) -> None:
-    """Raises Refused: there are other files than the operation has left, or fewer, or changed ones."""
+def _same(table: Table, room: Room, contents: Contents, seen: Iterable[Seen], found: Iterable[Seen], what: str) -> None:
+    """Raises Refused: there are other files than the operation has left, or fewer, or changed ones: a value may have
+    been changed for one of the same length."""
+    keeps_times = isinstance(table.storage, Folders) and not room.versions
+    before, now = ({each.path: (each.size, each.modified_ms * keeps_times) for each in some} for some in (seen, found))
     come = sorted(now.keys() - before.keys() - contents.made)
     gone = sorted(before.keys() - now.keys() - contents.kept.keys())
     changed = sorted(path for path in before.keys() & now.keys() - contents.kept.keys() if before[path] != now[path])
     for paths, verb in ((come, "has come"), (gone, "is gone"), (changed, "has changed")):
         if paths:
-            _refuse_changed(table, room, [path.rpartition("/")[2] for path in paths], verb, what, of=paths)
+            _refuse_changed(room, [path.rpartition("/")[2] for path in paths], verb, what)
 
 
-def _refuse_changed(
-    table: Table, room: Room, names: Sequence[str], verb: str, what: str, *, of: Sequence[str]
-) -> NoReturn:
-    """``of`` are the paths with these names."""
-    said = f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}"
-    later = _later(table, room, of)
-    if later is not None:
-        raise Refused(
-            f"{said}; undo the {later.operation} {later.times[0]} first",
-            hint=f"`{command_of('undo', later.times[0])}` first, then this one",
-            changes=list(names),
-        )
+def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
     raise Refused(
-        said,
+        f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
         hint="an undo would make these changes wrong; "
         f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept",
         changes=list(names),
     )
-
-
-def _later(table: Table, room: Room, changed: Sequence[str]) -> Room | None:
-    """The newest kept operation after this one that has made or removed some of the changed files."""
-    for time in sorted(room_times(table), reverse=True):
-        with suppress(Unreadable):
-            found = read_room(table, time) if time > room.times[0] else None
-            contents = contents_of(table, found) if found is not None and not found.end else None
-            if contents is not None and not contents.made.union(contents.kept).isdisjoint(changed):
-                return found
-    return None
 
 
 def on_timeline(table: Table, path: str) -> bool:

@@ -119,6 +119,10 @@ class Keeping(Storage):
                 for each in copied:
                     self.base.copy_file(each, kept_path(self.room, each))
             except FileNotFoundError:
+                # The sidecar of a file that is gone goes as soon as there is a new one.
+                alone = _sidecar_of(path)
+                with suppress(FileNotFoundError):
+                    self.base.copy_file(alone, kept_path(self.room, alone))
                 self._note(path)
             if self.versions is not None:
                 self._note(path)
@@ -243,9 +247,15 @@ def drop_contents(storage: Storage, room: str, *, versions: bool = False) -> Non
 
 def without_sidecars(found: Mapping[str, _Value]) -> dict[str, _Value]:
     """Files by their paths, without the sidecars that Hadoop's local file system keeps beside them."""
+    return {path: value for path, value in found.items() if file_of(path) not in found}
 
-    def of(path: str) -> str | None:
-        folder, slash, name = path.rpartition("/")
-        return f"{folder}{slash}{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else None
 
-    return {path: value for path, value in found.items() if of(path) not in found}
+def file_of(path: str) -> str | None:
+    """The path of the file whose sidecar a path is."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else None
+
+
+def _sidecar_of(path: str) -> str:
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.crc"

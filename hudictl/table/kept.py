@@ -32,6 +32,7 @@ from hudictl.storage import (
 from hudictl.storage.keeping import (
     Keeping,
     drop_contents,
+    file_of,
     kept_files,
     kept_path,
     made_files,
@@ -55,6 +56,11 @@ UNDO_OPERATION = "undo"
 """The kind of operation that puts back what another one has kept."""
 DROP_OPERATION = "metadata drop"
 """The kind of operation that keeps the metadata table, and nothing else."""
+REPAIRS = (
+    *("partition repair", "archive repair", "table repair-properties", "timeline quarantine"),
+    *("compaction unschedule", "clustering prune"),
+)
+"""The kinds of operations that change single files, and know what they write."""
 DROPPED = "dropped"
 """How a room ends from which files were deleted for good."""
 UNDONE = "undone"
@@ -75,7 +81,8 @@ class Room:
     """What is kept of one operation, or of rollbacks that ran together: ``times`` are their instants, the first is the
     room's name. ``begun_at`` is UTC, in ISO 8601. ``before`` are timeline, properties and metadata table as they
     were. ``versions``: files stay where they were, as old versions of a bucket; after ``days`` one of its rules deletes
-    them, None if none is known to. ``end``: ``DROPPED`` or ``UNDONE`` once its deletion has begun."""
+    them, None if none is known to. ``end``: ``DROPPED`` or ``UNDONE`` once its deletion has begun. ``written``: of a
+    repair, by path the SHA-256 of each file that it writes, and "" of each that it only sets aside."""
 
     times: tuple[str, ...]
     operation: str
@@ -85,6 +92,7 @@ class Room:
     versions: bool = False
     days: int | None = None
     end: str = ""
+    written: Mapping[str, str] | None = None
 
     @property
     def folder(self) -> str:
@@ -94,11 +102,13 @@ class Room:
 @dataclass(frozen=True)
 class Contents:
     """The files of a room, by the paths that they were at, and the paths of files that were created. ``versions`` are
-    those of the files that stay where they were."""
+    those of the files that stay where they were. ``sidecars``: the paths of those that were there without the file, and
+    of which the file was created."""
 
     kept: dict[str, FileStatus]
     made: frozenset[str]
     versions: Mapping[str, FileVersion] = field(default_factory=dict)
+    sidecars: tuple[str, ...] = ()
 
 
 def timeline_path(table: Table, name: str) -> str:
@@ -130,13 +140,19 @@ def keeps_versions(table: Table) -> KeepsVersions | None:
     return table.storage.keeps_versions(PROPERTIES) if isinstance(table.storage, Versions) else None
 
 
-def new_room(table: Table, times: Sequence[str], operation: str, targets: Sequence[str]) -> Room:
+def new_room(
+    table: Table,
+    times: Sequence[str],
+    operation: str,
+    targets: Sequence[str],
+    written: Mapping[str, str] | None = None,
+) -> Room:
     """Makes a room for an operation that begins. Raises Unreadable, StorageFailed."""
     now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     found = keeps_versions(table)
     versions = found is not None and found.why_not is None
     days = found.days if found is not None else None
-    room = Room(tuple(times), operation, tuple(targets), now, state_of(table), versions, days)
+    room = Room(tuple(times), operation, tuple(targets), now, state_of(table), versions, days, written=written)
     table.storage.create(f"{room.folder}{_RECORD}", _encode(room))
     return room
 
@@ -149,12 +165,14 @@ def state_of(table: Table) -> tuple[Seen, ...]:
     """Timeline, properties and metadata table as they are now, by path. Raises Unreadable, StorageFailed."""
     timeline = load_timeline(table)
     seen = [Seen(timeline_path(table, name), size, timeline.modified_ms[name]) for name, size in timeline.sizes.items()]
-    seen += metadata_files(table)
-    for path in (PROPERTIES, PROPERTIES_BACKUP):
-        status = table.storage.stat(path)
-        if status is not None:
-            seen.append(Seen(path, status.size, status.modified_ms))
+    seen += (*metadata_files(table), *properties_files(table))
     return tuple(sorted(seen, key=lambda entry: entry.path))
+
+
+def properties_files(table: Table) -> list[Seen]:
+    """The files of the properties as they are now. Raises StorageFailed."""
+    found = ((path, table.storage.stat(path)) for path in (PROPERTIES, PROPERTIES_BACKUP))
+    return [Seen(path, status.size, status.modified_ms) for path, status in found if status is not None]
 
 
 def metadata_files(table: Table) -> list[Seen]:
@@ -223,8 +241,10 @@ def contents_of(table: Table, room: Room) -> Contents:
     versions = {path: each for path, each in known.items() if each.version}
     kept = kept_files(table.storage, room.folder, versions=room.versions)
     kept |= {path: FileStatus(path, False, each.size, each.modified_ms) for path, each in versions.items()}
-    found = Contents(kept, made_files(table.storage, room.folder) - known.keys(), versions)
-    for path in (*found.kept, *found.made):
+    made = made_files(table.storage, room.folder) - known.keys()
+    alone = tuple(path for path in kept if file_of(path) in made)
+    found = Contents({path: kept[path] for path in kept if path not in alone}, made, versions, alone)
+    for path in (*kept, *made):
         if path.startswith(f"{OWN}/"):
             raise Unreadable(f"{room.folder} has {path}, which is hudictl's own", hint="move it out of the room")
     return found

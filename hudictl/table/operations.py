@@ -71,7 +71,6 @@ class BegunPlan:
     indexes_lost: tuple[str, ...] = ()
     checkpoint: Mapping[str, str | None] | None = None
     table_type_before: str | None = None
-    written: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,15 @@ def test_what_is_replaced_and_was_not_there_is_noted(local: LocalStorage, keepin
     assert (kept_files(local, ROOM), made_files(local, ROOM)) == ({}, {"n/new"})
 
 
+def test_the_sidecar_of_a_file_that_was_not_there_is_kept(local: LocalStorage, keeping: Keeping) -> None:
+    local.create("a/.new.crc", b"crc")
+    keeping.replace("a/new", b"x")
+    keeping.replace("a/new", b"y")
+    assert local.stat("a/.new.crc") is None
+    assert (kept_files(local, ROOM).keys(), made_files(local, ROOM)) == ({"a/.new.crc"}, {"a/new"})
+    assert local.read(kept_path(ROOM, "a/.new.crc")) == b"crc"
+
+
 def test_hudictls_own_files_are_not_kept(local: LocalStorage, keeping: Keeping) -> None:
     do(keeping, [("create", f"{OWN}/x", b"x"), ("replace", f"{OWN}/claim", b"y"), ("delete", f"{OWN}/claim", b"")])
     assert (kept_files(local, ROOM), made_files(local, ROOM)) == ({}, frozenset())

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Refused, Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, metadata_facts, table_fingerprint
+from hudictl.ops.fingerprint import PLAN_VERSION, TO_DELETE, UNFINISHED, files_digest, metadata_facts, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
@@ -178,6 +178,8 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     if drops or metadata_table.mode is Mode.FORWARD:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
+    unfinished = left_by(table, Kind.ORPHANS_DELETE)
+    hashing = () if options.paths or options.duplicates else proved_left(table, signs.timeline, session.engine)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
     return OrphanPlan(
@@ -186,7 +188,11 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         fingerprint={
             **table_fingerprint(table, asdict(options)),
             "metadata table": metadata_facts(metadata_table),
-            "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in orphans),
+            "partition metafiles to create": ", ".join(bare),
+            UNFINISHED: ", ".join(unfinished),
+            TO_DELETE: files_digest(
+                ((orphan.file.path, orphan.file.size or 0) for orphan in orphans), (file.path for file in hashing)
+            ),
         },
         orphans=orphans,
         left=tuple(orphan for orphan in found if not orphan.sure),
@@ -195,8 +201,8 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         kept_from_readers=kept,
         lock=session.lock,
         metadata_table_unread=facts.known.unread if drops else None,
-        unfinished=left_by(table, Kind.ORPHANS_DELETE),
-        hashing=() if options.paths or options.duplicates else proved_left(table, signs.timeline, session.engine),
+        unfinished=unfinished,
+        hashing=hashing,
     )
 
 

@@ -14,7 +14,7 @@ from hudictl.state.pending import PendingRestore, foreign_rollbacks, paths_of
 from hudictl.state.timeline.removed import COMPLETION, archived_before
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.state.timeline.unfinished import way_out_of_rollback
-from hudictl.table.archive_lost import lost_until
+from hudictl.table.archive_lost import losses
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, empty_commits
 from hudictl.table.timeline.archive import archived_writes_after
@@ -133,12 +133,13 @@ def nothing_archived_after(table: Table, target: str) -> None:
 
 def archive_is_known(table: Table, target: str) -> None:
     """Raises Refused: a repair of the archive may have lost a write or clean after the target."""
-    until = lost_until(table)
-    if until > target:
+    lost = {time: until for time, until in losses(table).items() if until > target}
+    if lost:
+        until = max(lost.values())
         raise Refused(
             f"a repair of the archive has lost instants up to {until}: what came after {target} is not all known",
-            hint=f"choose an instant after {until}; or undo the repair (`hudictl history`), and put the file back "
-            "from a backup",
+            hint=f"choose an instant after {until}; or `{command_of('undo', max(lost))}`, and put the file back from a "
+            "backup",
             until=until,
         )
 

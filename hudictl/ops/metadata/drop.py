@@ -8,7 +8,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import INDEXING
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.ops.fingerprint import PLAN_VERSION, listed, refuse_moved, table_fingerprint
+from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, listed, refuse_moved, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
@@ -162,6 +162,8 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
     bare, lost = _checked_without_it(session, facts, options) if facts is not None and whole else ((), ())
     files = _files_by_partition(table) if facts is not None else {}
     counted = [entry for name in files if whole or name in dropped for entry in files[name].values()]
+    unread = facts.known.unread if facts is not None and whole else None
+    indexings, unfinished = tuple(_indexings(table, signs, dropped)), left_by(table, Kind.METADATA_DROP)
     return DropPlan(
         timezone=session.timezone,
         options=options,
@@ -169,6 +171,11 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
             **table_fingerprint(table, asdict(options)),
             "metadata table": listed(there),
             "partition metafiles to create": listed(bare),
+            "files lost": files_digest((), lost),
+            "metadata table unread": unread or "",
+            "pending indexings": listed(indexings),
+            "damaged definitions": damaged or "",
+            "unfinished": listed(unfinished),
         },
         whole=whole,
         partitions=tuple(
@@ -181,10 +188,10 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
         bytes_to_delete=sum(size for size, _ in counted),
         partition_metafiles_made=bare,
         files_lost=lost,
-        metadata_table_unread=facts.known.unread if facts is not None and whole else None,
-        indexings_pending=tuple(_indexings(table, signs, dropped)),
+        metadata_table_unread=unread,
+        indexings_pending=indexings,
         definitions_damaged=damaged,
-        unfinished=left_by(table, Kind.METADATA_DROP),
+        unfinished=unfinished,
         lock=session.lock,
     )
 

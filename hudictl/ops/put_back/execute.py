@@ -32,7 +32,8 @@ from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
 from hudictl.state.facts import signs_of_damaged
 from hudictl.storage import ODD, DeleteOutcome, Folders, delete_all
-from hudictl.storage.keeping import put_back
+from hudictl.storage.keeping import kept_path, put_back
+from hudictl.table.archive_lost import forget_loss
 from hudictl.table.files.sweep import sweep
 from hudictl.table.kept import (
     UNDONE,
@@ -146,7 +147,11 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     delete_all(table.storage, metafiles)
     _remove_own(session, room)
     _forget(session, room)
+    # Not before the files: with these their sidecars would go.
+    for path in contents.sidecars:
+        table.storage.copy_file(kept_path(room.folder, path), path)
     _verify(session, room, contents, data)
+    forget_loss(table, plan.undoes)
     drop_room(table, plan.undoes, UNDONE)
     return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
 

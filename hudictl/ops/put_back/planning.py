@@ -153,7 +153,7 @@ def nothing_in_the_way(session: Session, room: Room, data: Mapping[str, Mapping[
     Raises Refused: a file with the name of one that comes back, and another size, has been written since; or its folder
     is behind a link. StorageFailed, EngineFailed."""
     storage = session.table.storage
-    written = begun_plan(read_operation(storage, room.times[0])).written
+    written = room.written or {}
     compare = partial(workers.compare_sizes, storage)
     found = values(session.engine.map("look for files in the way", compare, [*data.items()]), "look for files")
     other = (path for compared in found for path in compared.other)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Incomplete
 from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
 from hudictl.storage import Folders, Storage, delete_all
-from hudictl.table.archive_lost import LOST_UNTIL, NOTE
+from hudictl.table.archive_lost import LOST_UNTIL, note_loss
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
@@ -71,11 +71,15 @@ class RepairPlan:
 
     @property
     def summary(self) -> dict[str, object]:
-        """The plan for the operation's record. An undo compares what was written with what is there then."""
+        """The plan for the operation's record."""
         files = [{"path": file.path, "change": file.change, "reasons": file.reasons} for file in self.files]
-        written = {file.path: sha256(file.body).hexdigest() for file in self.files if file.body is not None}
-        said = {"lost": self.lost, "guessed": self.guessed, LOST_UNTIL: self.lost_until}
-        return {"files": files, **said, "written": written}
+        return {"files": files, "lost": self.lost, "guessed": self.guessed, LOST_UNTIL: self.lost_until}
+
+    @property
+    def written(self) -> dict[str, str]:
+        """The SHA-256 of each file that is written, by path; "" of one that is set aside. An undo compares it with what
+        is there then."""
+        return {file.path: sha256(file.body).hexdigest() if file.body is not None else "" for file in self.files}
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,10 @@ def execute_repair(session: Session, plan: RepairPlan, again: Callable[[], Repai
         return Begun(held, instant_now(session.table), None)
 
     def work(run: Begun[None]) -> RepairResult:
+        # Before the note: what has a room can be undone, and so forgotten.
+        kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True, written=plan.written).table
         if plan.lost_until:
-            session.table.storage.replace(NOTE, b"")
-        kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True).table
+            note_loss(session.table, run.time, plan.lost_until)
         for file in plan.files:
             session.monitor.step(f"{file.change} {file.path}")
             run.held.check()

@@ -118,6 +118,7 @@ def plan_rollback(
     if not visible:
         # Other writers continue: the files that readers require change meanwhile.
         undo = replace(undo, needed=None, partition_metafiles_made=undo.partition_metafiles_made if goes else ())
+    undo = undo if goes else replace(undo, metadata_table_unread=None)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
@@ -128,7 +129,7 @@ def plan_rollback(
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
         rollbacks_superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
-        undo=undo if goes else replace(undo, metadata_table_unread=None),
+        undo=undo,
         planned_again=planned_again,
         completed=visible is not None,
         metadata_table_found=metadata_table_in_use(table),

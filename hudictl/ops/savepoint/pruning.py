@@ -66,12 +66,13 @@ def plan_prune(session: Session, options: PruneOptions) -> PrunePlan:
             reasons[spared] = ("no other savepoint can be restored",)
             going.remove(spared)
         held = held_bytes(facts)
+    unfinished = _unfinished(table, signs.timeline)
     return PrunePlan(
         timezone=session.timezone,
         options=options,
-        fingerprint=prune_fingerprint(table, options, [time for time in tags if reasons[time]], going),
+        fingerprint=prune_fingerprint(table, options, [time for time in tags if reasons[time]], {*going, *unfinished}),
         savepoints=tuple(_rows(tags, reasons, held)),
-        unfinished=_unfinished(table, signs.timeline),
+        unfinished=unfinished,
         bytes_freed=held.only_by(going) if held else 0,
         instants_freed=_instants_freed(signs.timeline, going),
         savepoint_files=_files(signs.timeline),

@@ -8,6 +8,7 @@ from functools import cached_property
 from hudictl.formats.archived_timeline import LOST, ArchivedInstant
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
+from hudictl.ops.fingerprint import TO_DELETE, files_digest, listed, metadata_facts, needed_digest
 from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.files.changes import Needed
 from hudictl.state.files.needed import Case
@@ -254,6 +255,20 @@ class Undo:
     @property
     def hashing_metadata_removed(self) -> tuple[str, ...]:
         return tuple(file.path for file in self.hashing)
+
+
+def undo_facts(undo: Undo) -> dict[str, str]:
+    """What a fingerprint has of it. What is lost anyway beside other writers is theirs to change."""
+    blocks = (f"{each.partition}/{each.file_id} {each.base_instant} {each.target}" for each in undo.rollback_blocks)
+    return {
+        "metadata table": metadata_facts(undo.metadata_table),
+        "metadata table unread": undo.metadata_table_unread or "",
+        "partition metafiles to create": listed(undo.partition_metafiles_made),
+        "rollback blocks": files_digest((), blocks),
+        "files that are needed": needed_digest(undo.needed or {}),
+        "files lost": files_digest((), undo.files_lost if undo.needed is not None else ()),
+        TO_DELETE: files_digest(((file.path, file.bytes) for file in undo.files), undo.hashing_metadata_removed),
+    }
 
 
 def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:

@@ -11,7 +11,7 @@ LOST = "table/archive_lost.py"
 FAULTS = (
     Fault(
         GUARDS,
-        "    if until > target:\n",
+        "    if lost:\n",
         "    if False:\n",
         "a restore passes over writes that the archive has lost",
         ("ops/repair/test_archive.py",),
@@ -39,12 +39,36 @@ FAULTS = (
     ),
     Fault(
         LOST,
-        "        elif operation.operation == UNDO_OPERATION and operation.last.exit_code == 0:\n",
-        "        elif operation.operation == UNDO_OPERATION:\n",
-        "an undo that has failed makes the loss forgotten",
+        "json.dumps({**losses(table), time: until})",
+        "json.dumps({time: until})",
+        "the loss of an earlier repair is forgotten by the next one",
     ),
     Fault(
-        LOST, "            found.pop(operation.target, None)\n", "            continue\n", "an undo leaves the refusal"
+        LOST,
+        "    if found:\n",
+        "    if False:\n",
+        "the undo of one repair makes the losses of all forgotten",
+    ),
+    Fault(
+        "ops/put_back/execute.py",
+        "    forget_loss(table, plan.undoes)\n",
+        "",
+        "an undo leaves the refusal",
+        ("ops/repair/test_archive.py",),
+    ),
+    Fault(
+        "ops/repair/plan.py",
+        "        # Before the note: what has a room can be undone, and so forgotten.\n",
+        '        note_loss(session.table, run.time, plan.lost_until or "0")\n',
+        "a loss that did not happen can never be withdrawn",
+        ("ops/repair/test_archive_loss.py::test_a_loss_that_did_not_happen_can_be_withdrawn",),
+    ),
+    Fault(
+        "ops/repair/plan.py",
+        "        if plan.lost_until:\n            note_loss(session.table, run.time, plan.lost_until)\n",
+        "",
+        "what a repair has lost is forgotten",
+        ("ops/repair/test_archive_loss.py",),
     ),
     Fault(
         FILES,

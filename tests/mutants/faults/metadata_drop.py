@@ -45,6 +45,20 @@ FAULTS = (
     ),
     Fault(
         OPS,
+        '            "files lost": files_digest((), lost),\n',
+        "",
+        "a saved drop accepts losses that nobody has seen",
+        ("cli/test_saved_losses.py",),
+    ),
+    Fault(
+        OPS,
+        '            "damaged definitions": damaged or "",\n',
+        "",
+        "definitions of indexes go that the plan has not called damaged",
+        ("cli/test_saved_losses.py",),
+    ),
+    Fault(
+        OPS,
         "    metadata_guards.no_indexing_is_last(signs.timeline)\n",
         "",
         "Hudi builds empty indexes beside an indexing, and queries miss rows",

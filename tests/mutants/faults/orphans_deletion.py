@@ -58,18 +58,15 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        (
-            '            "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for '
-            "orphan in orphans),\n"
-        ),
-        "",
+        "((orphan.file.path, orphan.file.size or 0) for orphan in orphans), (file.path",
+        "(), (file.path",
         "a saved plan deletes files that nobody has agreed to",
         ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         OPS,
-        "files_digest((orphan.file.path, orphan.file.size or 0) for",
-        "files_digest((orphan.file.path, 0) for",
+        "((orphan.file.path, orphan.file.size or 0) for orphan in orphans), (file.path",
+        "((orphan.file.path, 0) for orphan in orphans), (file.path",
         "a saved plan deletes a file that has grown since",
         ("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),

@@ -10,6 +10,7 @@ ROLLBACK_FINGERPRINT = "ops/rollback/fingerprint.py"
 SAVED = "ops/saved_plan.py"
 SESSION = "ops/session.py"
 WRITERS = "state/writers/activity.py"
+LOSSES = "cli/test_saved_losses.py"
 
 FAULTS = (
     Fault(
@@ -222,10 +223,10 @@ FAULTS = (
     ),
     Fault(
         FINGERPRINT,
-        '    lines = sorted(f"{path} {size}" for path, size in files)\n',
-        '    lines = sorted(f"{path}" for path, size in files)\n',
-        "a saved plan is applied although a needed file has another size",
-        tests=("ops/restore/test_fingerprint.py::test_each_change_moves_its_own_part",),
+        '    lines = sorted((*(f"{path} {size}" for path, size in files), *others))\n',
+        '    lines = sorted((*(f"{path}" for path, size in files), *others))\n',
+        "a saved plan is applied although a file to delete has another size",
+        tests=("ops/clean_up/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         FINGERPRINT,
@@ -264,21 +265,21 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "    if begun is None or not _applies(begun, saved):\n",
-        "    if begun is None:\n",
+        "    if pending is None or not _has_begun(table, pending, saved):\n",
+        "    if pending is None:\n",
         "a saved plan ends the pending operation of another plan",
         tests=("cli/test_apply.py::test_12_a_restore_that_another_plan_has_begun",),
     ),
     Fault(
         SAVED,
-        "    refuse_grown(saved.files, {file.path for file in undo.files})\n",
+        "    refuse_grown(saved.files, {*(file.path for file in undo.files), *undo.hashing_metadata_removed})\n",
         "",
         "more files are deleted than the plan names that somebody looked at",
         tests=("cli/test_apply.py::test_fewer_files_are_none_the_worse_and_more_are_12",),
     ),
     Fault(
         SAVED,
-        '    if saved.kind in _DELETING:\n        digests["files to delete"] = files_digest(files)\n',
+        "    if saved.kind in _DELETING:\n        digests[TO_DELETE] = files\n",
         "",
         "a plan to whose files somebody has added one by hand is applied",
         tests=("cli/test_saved_plans.py::test_14_a_digest_that_was_taken_out",),
@@ -299,15 +300,70 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))\n"
-        "        refuse_grown(saved.files, {orphan.file.path for orphan in plan.orphans})\n",
-        "        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))\n",
+        "{*(orphan.file.path for orphan in plan.orphans), *plan.hashing_metadata_removed}",
+        "plan.hashing_metadata_removed",
         "orphans are deleted that the plan does not name",
         tests=("cli/test_orphans.py::test_a_saved_plan",),
     ),
     Fault(
         SAVED,
-        "    done = plan.exists if isinstance(plan, SavepointPlan) else not plan.exists\n",
+        "for orphan in plan.orphans), *plan.hashing_metadata_removed}",
+        "for orphan in plan.orphans)}",
+        "files of buckets are deleted that the plan does not name",
+        tests=(f"{LOSSES}::test_files_of_buckets_that_a_deletion_has_not_named",),
+    ),
+    Fault(
+        SAVED,
+        "for file in undo.files), *undo.hashing_metadata_removed}",
+        "for file in undo.files)}",
+        "a restore deletes files of buckets that the plan does not name",
+        tests=(f"{LOSSES}::test_files_of_buckets_that_a_restore_has_not_named",),
+    ),
+    Fault(
+        SAVED,
+        "(*plan.savepoints_to_delete, *plan.unfinished)",
+        "plan.savepoints_to_delete",
+        "a savepoint goes that the plan does not name, because another prune has died",
+        tests=(f"{LOSSES}::test_half_a_savepoint_that_a_prune_has_not_shown",),
+    ),
+    Fault(
+        SAVED,
+        "if not _has_begun(table, time, saved))",
+        "if False)",
+        "what another deletion has set aside goes with a plan that does not name it",
+        tests=(f"{LOSSES}::test_a_deletion_that_died_is_ended_by_its_own_plan_alone",),
+    ),
+    Fault(
+        SAVED,
+        "if not _has_begun(table, time, saved))",
+        "if True)",
+        "a saved deletion that died cannot be ended by its plan",
+        tests=(f"{LOSSES}::test_a_deletion_that_died_is_ended_by_its_own_plan_alone",),
+    ),
+    Fault(
+        SAVED,
+        "    done = plan.nothing_to_do if isinstance(plan, SavepointPlan)",
+        "    done = plan.exists if isinstance(plan, SavepointPlan)",
+        "a savepoint gets files that the plan does not name",
+        tests=(f"{LOSSES}::test_files_that_an_added_savepoint_has_not_shown",),
+    ),
+    Fault(
+        "ops/undo/plan.py",
+        '        "files lost": files_digest((), undo.files_lost if undo.needed is not None else ()),\n',
+        "",
+        "a saved resume accepts losses that nobody has seen",
+        tests=(f"{LOSSES}::test_a_loss_that_the_end_of_a_restore_has_not_shown",),
+    ),
+    Fault(
+        "ops/fingerprint.py",
+        '    lost = f"; lost: {listed(plan.lost)}" if plan.lost else ""\n',
+        '    lost = ""\n',
+        "indexes are deleted that the plan does not name",
+        tests=(f"{LOSSES}::test_indexes_that_a_restore_has_not_shown",),
+    ),
+    Fault(
+        SAVED,
+        "    done = plan.nothing_to_do if isinstance(plan, SavepointPlan) else not plan.exists\n",
         "    done = plan.exists\n",
         "a saved deletion takes a savepoint that was made anew since",
         tests=("cli/test_apply.py::test_a_savepoint_is_deleted_as_it_was_saved",),

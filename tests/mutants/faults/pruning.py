@@ -209,14 +209,14 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        'split(", "), plan.savepoints_to_delete, "savepoint")',
+        'split(", "), going, "savepoint")',
         'split(", "), (), "savepoint")',
         "a saved plan deletes a savepoint that it does not name",
         (f"{LINE}::test_12_for_a_saved_plan_where_there_is_another_savepoint",),
     ),
     Fault(
         SAVED,
-        '        before, now = ({**found, TO_DELETE: ""} for found in (saved.fingerprint, plan.fingerprint))\n',
+        '        before, now = ({**found, SAVEPOINTS: ""} for found in (saved.fingerprint, plan.fingerprint))\n',
         "        before, now = (saved.fingerprint, plan.fingerprint)\n",
         "a saved plan that died cannot be finished",
         (f"{LINE}::test_a_saved_plan_is_finished",),

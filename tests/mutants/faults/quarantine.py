@@ -17,8 +17,8 @@ FAULTS = (
     ),
     Fault(
         PLAN,
-        "        kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True).table\n",
-        "        kept = session.table\n",
+        "kept = keeping_files(session, plan.kind, [run.time], [plan.target], asked=True, written=plan.written).table\n",
+        "kept = session.table\n",
         "nothing is kept: the repair cannot be undone",
     ),
     Fault(

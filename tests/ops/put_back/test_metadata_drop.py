@@ -144,7 +144,7 @@ def test_a_second_drop_is_undone_first(unpack: Unpack) -> None:
     before = state(copy)
     first, second = dropped(copy, "record_index"), drop(copy).undo
     assert second is not None
-    with pytest.raises(Refused, match="the metadata table has changed"):
+    with pytest.raises(Refused, match=f"undo the metadata drop {second} first"):
         undo(copy, first)
     undo(copy, second)
     undo(copy, first)

@@ -14,8 +14,6 @@ from hudictl.formats.archived_timeline import check_lsm, lsm_instants
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.put_back.execute import execute_undo
 from hudictl.ops.put_back.planning import plan_undo
-from hudictl.ops.repair.archive import plan_archive
-from hudictl.ops.repair.plan import RepairPlan, RepairResult, execute_repair
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.plan import SavepointOptions
@@ -30,36 +28,14 @@ from tests import support
 from tests.damage.cases import Case, of_table
 from tests.damage.harms import do_harm, flipped
 from tests.helpers import ENGINE, drop, put, session
+from tests.ops.repair.archive_support import BEYOND, CASES, files, plan, repair, repair_is_nothing
 
-BEYOND = "archived_beyond_savepoint"
-TABLES = ("cow_cleaned", BEYOND)
-CASES = [
-    case
-    for version in support.VERSIONS
-    for name in TABLES
-    for case in of_table(version, name)
-    if case.kind.startswith("archive")
-]
 WHOLE = ("archive-manifest", "archive-version")
 """Kinds of damages by which no instant can be lost."""
 
 
-def plan(base: Path, idle_ms: int = 0) -> RepairPlan:
-    return plan_archive(session(open_table(str(base))), idle_ms)
-
-
-def repair(base: Path) -> RepairResult:
-    made = plan(base)
-    return execute_repair(session(open_table(str(base))), made, lambda: plan(base))
-
-
 def instants(base: Path) -> set[tuple[str, str, str]]:
     return {(entry.time, entry.action, entry.state.name) for entry in archived_after(open_table(str(base)), "")}
-
-
-def files(base: Path) -> dict[str, tuple[bytes, int]]:
-    found = (path for path in base.rglob("*") if path.is_file() and ".hudictl" not in path.parts)
-    return {path.relative_to(base).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
 def unreadable(base: Path) -> list[str]:
@@ -105,23 +81,6 @@ def test_what_can_be_read_stays_and_the_rest_is_named(case: Case, tmp_path: Path
     execute_undo(session(table), back, 0)
     assert files(base) == damaged
     assert lost_until(table) == ""
-
-
-@pytest.mark.parametrize("version", support.VERSIONS)
-def test_an_undo_without_what_was_kept_does_not_forget_the_loss(version: str, tmp_path: Path) -> None:
-    case = next(case for case in CASES if (case.version, case.kind, case.harm) == (version, "archive", "cut"))
-    base = support.unpack(case.version, case.table, tmp_path)
-    do_harm(base, case.path, case.harm)
-    undo, table = repair(base).undo, open_table(str(base))
-    lost = lost_until(table)
-    shutil.rmtree(base / ".hoodie/.hudictl/undo" / undo)
-    with pytest.raises(Refused, match="not all can come back"):
-        plan_undo(session(table), undo, 0)
-    assert lost_until(table) == lost != ""
-
-
-def repair_is_nothing(made: RepairPlan) -> bool:
-    return not (made.files or made.lost or made.lost_until)
 
 
 @pytest.mark.slow

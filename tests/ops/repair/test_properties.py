@@ -144,6 +144,19 @@ def test_a_missing_file_is_missing_again_after_an_undo(unpack: Unpack) -> None:
 
 
 @VERSIONS
+def test_the_sidecar_of_a_missing_file_comes_back(version: str, unpack: Unpack) -> None:
+    """With the new file it goes."""
+    copy = unpack(version, "cow_part")
+    drop(copy.path / PATH)
+    alone = put(copy.meta / ".hoodie.properties.crc", b"crc")
+    before = tree(copy.path, OWN)
+    done = repair(copy.path)
+    assert not alone.exists()
+    undo(copy.path, done.undo)
+    assert tree(copy.path, OWN) == before
+
+
+@VERSIONS
 def test_an_intact_backup_is_put_back_and_goes(version: str, unpack: Unpack) -> None:
     copy = unpack(version, "mor_part")
     body = (copy.path / PATH).read_bytes()
