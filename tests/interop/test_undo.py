@@ -153,6 +153,7 @@ def test_no_writer_begins_beside_one_that_died(judge: Judges, tmp_path: Path, ve
     assert hudi.both_rows(base) == digest(rows("ab", 4))
 
 
+@pytest.mark.full
 def test_removed_rows_stay_removed_after_one_that_was_given_up(judge: Judges, tmp_path: Path) -> None:
     """Also once the timeline begins after their commits: then rollback blocks alone hide them."""
     hudi, base = judge("v6"), tmp_path / "table"
