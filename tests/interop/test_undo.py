@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.errors import StorageFailed
+from hudictl.ops.put_back import execute
 from hudictl.table.kept import room_times
 from hudictl.table.open import open_table
 from tests import support
@@ -12,11 +14,11 @@ from tests.helpers import assert_listed
 from tests.interop import product
 from tests.interop.check_support import findings
 from tests.interop.indexes_support import SKIP
-from tests.interop.judge import Judge
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.make_indexes import RECORD_INDEX
 from tests.interop.make_overlaps import BY_HAND, CLUSTER, COMPACT, MOR, ONE_VERSION, rows
 from tests.interop.overlaps_support import upsert_all
-from tests.interop.scenarios import batch, digest
+from tests.interop.scenarios import MERGE_ON_READ, batch, digest
 
 pytestmark = pytest.mark.hudi
 
@@ -113,6 +115,65 @@ def test_what_is_kept_is_nothing_to_hudi(judge: Judges, tmp_path: Path, version:
     assert product.command(base, "undo", time, idle="0s") == 13
     assert product.command(base, "undo", "drop", time) == 0
     assert not room.exists()
+
+
+def _dies(base: Path) -> str:
+    """An undo ends when all is back that readers do not see, and before it publishes the first instant."""
+    (time,) = room_times(open_table(str(base)))
+
+    def died(*_: object) -> None:
+        raise StorageFailed("it dies here")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execute, "completed_again", died)
+        assert product.command(base, "undo", time, idle="0s") == StorageFailed.exit_code
+    return time
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_no_writer_begins_beside_one_that_died(judge: Judges, tmp_path: Path, version: str) -> None:
+    """It can be finished; or dropped, and then writers go on."""
+    hudi, base = judge(version), tmp_path / "table"
+    hudi.create(base, rows("ab", 1), MOR)
+    hudi.upsert(base, rows("ab", 2), options=MOR)
+    left = hudi.both_rows(base)
+    last = hudi.upsert(base, rows("ab", 3), options=MOR)
+    seen, files = hudi.both_rows(base), _files(base)
+    for ends in ("undo", "drop"):
+        assert product.command(base, "rollback", last, "--keep-files", idle="0s") == 0
+        time = _dies(base)
+        with pytest.raises(JudgeError, match="Found pending restore"):
+            hudi.upsert(base, rows("a", 4), options=MOR)
+        assert hudi.both_rows(base) == left
+        if ends == "undo":
+            _undo(base)
+            assert (_files(base), hudi.both_rows(base)) == (files, seen)
+    assert product.command(base, "undo", "drop", time) == 0
+    hudi.upsert(base, rows("ab", 4), options=MOR)
+    assert hudi.both_rows(base) == digest(rows("ab", 4))
+
+
+@pytest.mark.full
+def test_removed_rows_stay_removed_after_one_that_was_given_up(judge: Judges, tmp_path: Path) -> None:
+    """Also once the timeline begins after their commits: then rollback blocks alone hide them."""
+    hudi, base = judge("v6"), tmp_path / "table"
+    plain = {**MERGE_ON_READ, "hoodie.compact.inline": "false"}
+    hudi.create(base, rows("ab", 1), plain)
+    target = hudi.upsert(base, rows("ab", 2), options=plain)
+    removed = [hudi.upsert(base, rows("ab", ts), options=plain) for ts in (50, 51)]
+    assert product.command(base, "restore", f"--to-instant={target}", "--keep-files", idle="0s") == 0
+    assert product.command(base, "undo", "drop", _dies(base)) == 0
+    assert product.command(base, "resume", idle="0s") == 0
+    assert hudi.both_rows(base) == digest(rows("ab", 2))
+    retained = {"hoodie.cleaner.commits.retained": "1"}
+    options, ts = {**plain, **ARCHIVE, **retained, "hoodie.metadata.compact.max.delta.commits": "2"}, 2
+    while min(entry[0] for entry in hudi.timeline(base)) < max(removed):
+        ts += 1
+        assert ts < 30
+        hudi.upsert(base, rows("a", ts)[:1], options=options)
+    expected = digest([*rows("a", ts)[:1], *rows("ab", 2)[1:]])
+    assert (hudi.rows(base, False), hudi.rows(base, True)) == (expected, expected)
+    assert not findings(base)
 
 
 @pytest.mark.full

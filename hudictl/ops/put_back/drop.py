@@ -9,6 +9,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.ops.guards import liveness
+from hudictl.ops.put_back.begun import bring_blocks_back, let_writers_in
 from hudictl.ops.put_back.planning import required_room
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
@@ -95,12 +96,16 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
 
 
 def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
-    """Deletes what the plan names. Raises Conflict: it has changed since planning; StorageFailed, Interrupted."""
+    """Deletes what the plan names. Of an undo that has begun, first the rollback blocks come back that it has taken out
+    of the table. Raises Conflict: it has changed since planning; StorageFailed, Interrupted."""
 
     def work(run: Begun[None]) -> UndoDropped:
         for entry in plan.dropped:
             session.monitor.step(f"drop what was kept of {entry.undo}")
             run.held.check()
+            # Of an undo that has begun.
+            bring_blocks_back(session.table, entry.undo)
+            let_writers_in(session.table, entry.undo)
             drop_room(session.table, entry.undo)
         return UndoDropped(plan.dropped)
 

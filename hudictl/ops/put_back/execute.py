@@ -1,11 +1,11 @@
 """Executing an undo, in this order: no writer begins, no reader sees a half, and every step can be done again.
 
-A restore is made pending first: it keeps writers out. Then all comes back that readers do not see yet: data files,
-markers, and the metadata table while it is out of use. Then the instants, oldest first; then the properties, by which
-readers use the metadata table; and last the operation's own instant goes.
+A pending restore keeps writers out (``begun``). Then all comes back that readers do not see yet: data files, markers,
+and the metadata table while it is out of use. Then the instants, oldest first; then the properties, by which readers
+use the metadata table; then data files that it alone may hide; and last the operation's own instant goes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +15,15 @@ from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path
 from hudictl.formats.instants import RESTORE, ROLLBACK, State, time_in_name
 from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
+from hudictl.ops.put_back.begun import (
+    forget_blocks,
+    is_shown,
+    keep_writers_out,
+    let_writers_in,
+    note_shown,
+    request_of_undo,
+    set_blocks_aside,
+)
 from hudictl.ops.put_back.planning import (
     UndoPlan,
     check,
@@ -57,6 +66,8 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import delete_instant_files, instant_now, load_timeline
 
 _PROPERTIES = (PROPERTIES, PROPERTIES_BACKUP)
+_MAY_BE_HIDDEN = (Kind.ROLLBACK.value, Kind.ORPHANS_DELETE.value)
+"""The operations that delete files of writes that never completed."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +114,55 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
 def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Contents]) -> UndoResult:
     table, room, contents = session.table, plan.room, run.found
 
-    def enter(step: str) -> None:
+    def enter(step: str, contents: Contents) -> None:
         session.monitor.step(step)
         run.held.check()
         check(session, signs_of_damaged(table), room, contents, idle_ms)
 
     begin_undo(table, room, data_of(contents.kept))
     data = to_come_back(table, room) or data_of(contents.kept)
+    keep_writers_out(table, room)
+    contents = contents_of(table, room)
     _make_pending(session, room)
+    # Of a write that never completed, or of none: if it is older than the first commit, readers that list folders see
+    # its rows. Only the metadata table hides them.
+    late = plan.of in _MAY_BE_HIDDEN and not plan.instants
 
-    enter("put files back")
+    # Not again: the metadata table would be taken out of use once more.
+    if not is_shown(table, room):
+        contents = _show_again(session, run.held, room, contents, enter, None if late else data)
+        note_shown(table, room)
+    if late:
+        contents = contents_of(table, room)
+        enter("put files back", contents)
+        delete_all(table.storage, _made_data(contents))
+        _put_data(session, run.held, room, contents)
+    # Not before readers use the metadata table, which alone knows these partitions.
+    delete_all(table.storage, sorted(filter(_is_metafile, contents.made)))
+    _remove_own(session, room)
+    _forget(session, room)
+    # Not before the files: with these their sidecars would go.
+    for path in contents.sidecars:
+        table.storage.copy_file(kept_path(room.folder, path), path)
+    _verify(session, room, contents, data)
+    let_writers_in(table, plan.undoes)
+    forget_loss(table, plan.undoes)
+    drop_room(table, plan.undoes, UNDONE)
+    return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
+
+
+def _show_again(
+    session: Session,
+    held: Hold,
+    room: Room,
+    contents: Contents,
+    enter: Callable[[str, Contents], None],
+    data: Mapping[str, Mapping[str, int]] | None,
+) -> Contents:
+    """Brings timeline, metadata table and properties back; before them the ``data`` that readers then look for, None if
+    they look for none. Returns what the room has now."""
+    table = session.table
+    enter("put files back", contents)
     hidden = [path for path in contents.kept if not _is_shown(session, path)]
     parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
     # The undo of a repair may have brought damaged properties back already.
@@ -122,42 +172,39 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
         _make_metafiles(session, kept, room)
         update_properties(kept.storage, dict.fromkeys(PARTITION_KEYS, ""))
         contents = contents_of(table, room)
-    metafiles = sorted(filter(_is_metafile, contents.made))
-    early = (path for path in contents.made.difference(metafiles) if not _is_shown(session, path))
-    delete_all(table.storage, sorted(early))
+    hidden_made = (path for path in contents.made if path.startswith(f"{META}/") and not _is_shown(session, path))
+    delete_all(table.storage, sorted(hidden_made))
     _put(session, room, contents, [path for path in hidden if path.startswith(f"{META}/")])
-    _put_data(session, run.held, room, contents)
-    # Also those that an earlier attempt has put back: readers must not see an instant without its files.
-    _refuse_wrong(room, _not_back(session, data))
+    if data is not None:
+        set_blocks_aside(table, room, _made_data(contents))
+        _put_data(session, held, room, contents)
+        # Also those that an earlier attempt has put back: readers must not see an instant without its files.
+        _refuse_wrong(room, _not_back(session, data))
 
-    enter("publish instants again")
-    own = [timeline_path(table, time) for time in room.times]
-    made = sorted(path for path in contents.made if on_timeline(table, path) and not path.startswith(tuple(own)))
+    enter("publish instants again", contents)
+    own = (*(timeline_path(table, time) for time in room.times), *request_of_undo(table, room.times[0]))
+    made = sorted(path for path in contents.made if on_timeline(table, path) and not path.startswith(own))
     rollbacks = [path for path in made if f".{ROLLBACK}" in path]
     delete_all(table.storage, rollbacks)
     completed = [timeline_path(table, file.name) for file in completed_again(table, contents)]
     for path in (*pending_again(table, contents), *completed):
         _put(session, room, contents, [path])
     delete_all(table.storage, [path for path in made if path not in rollbacks])
+    forget_blocks(table, room)
 
-    enter("put the properties back")
+    enter("put the properties back", contents)
     _put(session, room, contents, [path for path in _PROPERTIES if path in contents.kept])
     delete_all(table.storage, [path for path in _PROPERTIES if path in contents.made])
-    # Not before readers use the metadata table, which alone knows these partitions.
-    delete_all(table.storage, metafiles)
-    _remove_own(session, room)
-    _forget(session, room)
-    # Not before the files: with these their sidecars would go.
-    for path in contents.sidecars:
-        table.storage.copy_file(kept_path(room.folder, path), path)
-    _verify(session, room, contents, data)
-    forget_loss(table, plan.undoes)
-    drop_room(table, plan.undoes, UNDONE)
-    return UndoResult(plan.undoes, plan.instants, plan.files, plan.bytes, len(plan.files_removed))
+    return contents
+
+
+def _made_data(contents: Contents) -> list[str]:
+    """What the operation has created among the data files: logs with rollback blocks."""
+    return sorted(path for path in contents.made if not path.startswith(f"{META}/") and not _is_metafile(path))
 
 
 def _make_pending(session: Session, room: Room) -> None:
-    """A pending restore keeps writers out. A rollback cannot: a writer would execute it again."""
+    """Makes a completed restore pending again."""
     table = session.table
     timeline = load_timeline(table)
     for time in room.times:
@@ -251,7 +298,7 @@ def _verify(session: Session, room: Room, contents: Contents, data: Mapping[str,
         {(seen.path, seen.size, seen.modified_ms if keeps_times else 0) for seen in found}
         for found in (room.before, state_of(table))
     )
-    wrong = sorted({path for path, _, _ in before ^ now})
+    wrong = sorted({path for path, _, _ in before ^ now}.difference(request_of_undo(table, room.times[0])))
     if not changes_metadata_table(room, contents):
         wrong = [path for path in wrong if not of_metadata_table(path)]
     _refuse_wrong(room, [*wrong, *_not_back(session, data)])

@@ -11,7 +11,9 @@ from hudictl.state.facts import Signs, read_facts, read_signs, signs_of_damaged
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
+from hudictl.state.timeline.unfinished import UNDO_BEGUN
 from hudictl.state.writable import writable_kind
+from hudictl.table.kept import begun_undo
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.salvage import REPAIRED
@@ -76,6 +78,10 @@ def check_table(
     names |= {finding.subject for finding in named_by if finding.subject and selection.takes(finding.finding)}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
     asked = _possible(table, [finding for finding in told if selection.takes(finding.finding)])
+    if begun := begun_undo(table):
+        # They would be refused. And files that come back look like orphans until it ends, their traces like litter.
+        first = f"first end the undo of {begun}, then run `hudictl check` again"
+        asked = [entry if entry.finding == UNDO_BEGUN else _without_commands(entry, first) for entry in asked]
     # A damaged file ends several checks: the one that looks at the file itself, and first, knows the command.
     mended = {finding.subject for finding in asked if finding.finding == UNREADABLE and finding.remedy}
     asked = [entry for entry in asked if entry.finding != UNREADABLE or entry.remedy or entry.subject not in mended]
@@ -88,7 +94,7 @@ def check_table(
 def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
     """The findings without the commands that would refuse the table."""
     try:
-        # That an undo has begun is a finding of its own.
+        # That an undo has begun is a finding of its own: see the caller.
         writable_kind(table, NOTHING_SAID)
     except Unsupported as error:
         # A wrong version may be what is refused: this command opens the table by what is right.

@@ -8,7 +8,7 @@ from hudictl.reports.health.finding import ERROR, INFO, UNREADABLE, WARNING, Fin
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, remedy_of_damage
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, UNDO_BEGUN, Remedy, find_unfinished
 
 
 def unfinished(look: Look) -> Iterator[Finding]:
@@ -18,7 +18,7 @@ def unfinished(look: Look) -> Iterator[Finding]:
             yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
         # An empty result is a finding of its own.
         elif not entry.completed:
-            grave = entry.name == ARMED_ROLLBACK or not entry.writers_can_start
+            grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not entry.writers_can_start
             yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, entry.told, entry.remedy)
 
 

@@ -63,7 +63,9 @@ class Unfinished:
     @property
     def told(self) -> str:
         """What it means, also for writers."""
-        return self.meaning if self.writers_can_start else f"{self.meaning}: no writer can start"
+        if self.writers_can_start:
+            return f"{self.meaning}: keep writers stopped" if self.name == UNDO_BEGUN else self.meaning
+        return f"{self.meaning}: no writer can start"
 
 
 def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished]:
@@ -96,7 +98,8 @@ def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
         completed=False,
         meaning=f"the undo of {time} has begun, and not ended",
         at_work=working,
-        writers_can_start=False,
+        # Beside a pending restore: the undone one, or the request that the undo of a rollback has made.
+        writers_can_start=not signs.restores,
         remedy=(way,),
     )
 

@@ -1,0 +1,80 @@
+"""What keeps a table right while an undo has begun, wherever it dies: no writer begins, no rollback block is lost."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from hudictl.errors import StorageFailed
+from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, State, parse_instant_file, time_plus_ms
+from hudictl.formats.log_blocks import encode_rollback_block
+from hudictl.ops.session import Kind
+from hudictl.state.as_left import on_timeline
+from hudictl.storage import files_below
+from hudictl.storage.keeping import made_files
+from hudictl.table.kept import Room, keeping, room_folder
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import create_instant_file, delete_instant_files, load_timeline
+from hudictl.workers import blocks_of
+
+_ASIDE = "aside"
+"""Below a room: logs with rollback blocks, until readers see the instants again that these blocks hide."""
+_SHOWN = "shown"
+"""Below a room: an empty file, once readers see all instants, and use the metadata table, again."""
+
+
+def keep_writers_out(table: Table, room: Room) -> None:
+    """Requests a restore without a plan beside a rollback: Hudi's writers begin nothing beside one, and nobody can
+    execute it. The rollback itself cannot be made pending, a writer would execute it again; a restore can. Raises
+    Conflict, Unsupported, StorageFailed."""
+    if room.operation == Kind.ROLLBACK.value:
+        create_instant_file(keeping(table, room), time_plus_ms(room.times[-1], 1), RESTORE, State.REQUESTED)
+
+
+def request_of_undo(table: Table, undo: str) -> list[str]:
+    """The path of this request, if it was made. The record of the room may be damaged. Raises StorageFailed."""
+    made = (path for path in made_files(table.storage, room_folder(undo)) if on_timeline(table, path))
+    files = {path: parse_instant_file(path.rpartition("/")[2], table.layout.version) for path in made}
+    return [path for path, file in files.items() if file and file.action == RESTORE and file.time != undo]
+
+
+def let_writers_in(table: Table, undo: str) -> None:
+    """Removes the request. Raises StorageFailed."""
+    own = {path.rpartition("/")[2] for path in request_of_undo(table, undo)}
+    found = load_timeline(table).having(RESTORE) if own else ()
+    delete_instant_files(table, [file for entry in found for file in entry.files if file.name in own])
+
+
+def set_blocks_aside(table: Table, room: Room, logs: Sequence[str]) -> None:
+    """Takes logs with rollback blocks out of the table. Raises StorageFailed."""
+    for outcome in table.storage.move_files([(path, f"{room.folder}/{_ASIDE}/{path}") for path in logs]):
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot move {outcome.path}: {outcome.error}", path=outcome.path)
+
+
+def forget_blocks(table: Table, room: Room) -> None:
+    """Readers see the instants again: their blocks must never come back. Raises StorageFailed."""
+    table.storage.delete_folder(f"{room.folder}/{_ASIDE}")
+
+
+def bring_blocks_back(table: Table, undo: str) -> None:
+    """Before an undo is given up: the blocks of the instants that it has not completed again. Without them the rows of
+    these come back as soon as the timeline begins after them. Raises Unreadable, StorageFailed."""
+    folder, timeline = f"{room_folder(undo)}/{_ASIDE}", load_timeline(table)
+    for path, status in files_below(table.storage, folder):
+        partition, _, name = f"{folder}/{path}".rpartition("/")
+        found = (block.rollback_target for _, block in blocks_of(table.storage, partition, [(name, status.size)]))
+        own = {target: timeline.find(target, *WRITE_ACTIONS) for target in found if target is not None}
+        hidden = [target for target, instant in own.items() if instant is None or not instant.completed]
+        if hidden:
+            with suppress(FileExistsError):
+                table.storage.create(path, b"".join(encode_rollback_block(target, target) for target in hidden))
+
+
+def note_shown(table: Table, room: Room) -> None:
+    """From here on an undo does the rest alone. Raises StorageFailed."""
+    with suppress(FileExistsError):
+        table.storage.create(f"{room.folder}/{_SHOWN}", b"")
+
+
+def is_shown(table: Table, room: Room) -> bool:
+    """Raises StorageFailed."""
+    return table.storage.stat(f"{room.folder}/{_SHOWN}") is not None
