@@ -82,7 +82,9 @@ def _given_up(base: Path, time: str, at: int) -> None:
 
 @pytest.mark.short("v6-mor_failed_direct", "v9-cow_cluster")
 @pytest.mark.parametrize("version", support.VERSIONS)
-@pytest.mark.parametrize(("name", "number"), [("cow_cluster", 0), ("mor_savepoints", 1), ("mor_failed_direct", 0)])
+@pytest.mark.parametrize(
+    ("name", "number"), [("cow_cluster", 0), ("mor_savepoints", 1), ("mor_failed_direct", 0), ("mor_part", 0)]
+)
 def test_that_of_a_restore_which_is_then_finished(version: str, name: str, number: int, tmp_path: Path) -> None:
     """No file of the restored table is missing, also no rollback block; what is more is found."""
     case = _case(version, name, number, tmp_path, KEEPING)

@@ -125,7 +125,7 @@ def _dies(base: Path) -> str:
         raise StorageFailed("it dies here")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute, "completed_again", died)
+        patch.setattr(execute, "timeline_again", died)
         assert product.command(base, "undo", time, idle="0s") == StorageFailed.exit_code
     return time
 

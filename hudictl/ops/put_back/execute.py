@@ -27,12 +27,11 @@ from hudictl.ops.put_back.begun import (
 from hudictl.ops.put_back.planning import (
     UndoPlan,
     check,
-    completed_again,
     data_of,
     no_version_gone,
     nothing_in_the_way,
-    pending_again,
     required_room,
+    timeline_again,
 )
 from hudictl.ops.session import Begun, Kind, Session, change_on_engine, changing
 from hudictl.ops.undo.execute import remove_traces
@@ -186,8 +185,7 @@ def _show_again(
     made = sorted(path for path in contents.made if on_timeline(table, path) and not path.startswith(own))
     rollbacks = [path for path in made if f".{ROLLBACK}" in path]
     delete_all(table.storage, rollbacks)
-    completed = [timeline_path(table, file.name) for file in completed_again(table, contents)]
-    for path in (*pending_again(table, contents), *completed):
+    for path in timeline_again(table, contents):
         _put(session, room, contents, [path])
     delete_all(table.storage, [path for path in made if path not in rollbacks])
     forget_blocks(table, room)

@@ -27,7 +27,6 @@ from hudictl.table.kept import (
     contents_of,
     of_metadata_table,
     read_room,
-    timeline_path,
 )
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import begun_plan, read_operation
@@ -104,7 +103,7 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     return UndoPlan(
         room=room,
         contents=contents,
-        instants=tuple(file.time for file in completed_again(table, contents)),
+        instants=tuple(completed_again(table, contents)),
         files=sum(map(len, data.values())),
         bytes=sum(size for names in data.values() for size in names.values()),
         files_removed=tuple(sorted(path for path in contents.made if not path.startswith(f"{META}/"))),
@@ -185,22 +184,20 @@ def no_version_gone(session: Session, room: Room, contents: Contents) -> None:
         )
 
 
-def completed_again(table: Table, contents: Contents) -> list[InstantFile]:
-    """The completed files of writes that come back, in the order in which they were completed."""
-    files = [file for path in contents.kept if (file := _instant_file(table, path)) is not None]
-    done = [file for file in files if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS]
-    modified = {path.rpartition("/")[2]: status.modified_ms for path, status in contents.kept.items()}
-    return sorted(done, key=lambda file: (file.completion_time or "", modified[file.name], file.time))
+def completed_again(table: Table, contents: Contents) -> list[str]:
+    """The times of the writes that readers see again, oldest first."""
+    files = filter(None, (_instant_file(table, path) for path in contents.kept))
+    return sorted(file.time for file in files if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS)
 
 
-def pending_again(table: Table, contents: Contents) -> list[str]:
-    """The paths of all other files of the timeline that come back, each instant's in the order of its states: a reader
-    that finds an inflight file looks for its plan."""
-    done = {timeline_path(table, file.name) for file in completed_again(table, contents)}
-    rest = [path for path in contents.kept if on_timeline(table, path) and path not in done]
-    files = {path: _instant_file(table, path) for path in rest}
+def timeline_again(table: Table, contents: Contents) -> list[str]:
+    """The paths of the timeline's files that come back: instant by instant, oldest first, each in the order of its
+    states. A reader that finds an inflight file looks for its plan, and fails where two compactions of a file group are
+    pending: so each has completed before the next one is requested."""
+    files = {path: _instant_file(table, path) for path in contents.kept if on_timeline(table, path)}
+    # A file of an unknown kind is nothing to readers. A savepoint has its commit's time, and comes after it.
     return sorted(
-        rest, key=lambda path: (file.time, file.state) if (file := files[path]) is not None else ("", State.REQUESTED)
+        files, key=lambda path: (file.time, file.state, file.action) if (file := files[path]) else ("", 0, "")
     )
 
 

@@ -219,8 +219,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    for path in (*pending_again(table, contents), *completed):\n",
-        "    for path in (*completed, *pending_again(table, contents)):\n",
+        "    for path in timeline_again(table, contents):\n",
+        "    for path in timeline_again(table, contents)[::-1]:\n",
         "after a death readers see a completed instant of which the plan is not there",
         (f"{TEST}::test_the_order_of_an_undo",),
     ),
