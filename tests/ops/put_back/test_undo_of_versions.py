@@ -43,7 +43,8 @@ def a_kept_file(place: InBucket, time: str) -> str:
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_all_comes_back_and_nothing_is_copied(tmp_path: Path, version: str, name: str) -> None:
-    """With version and time, but of the two files of properties, which were written since."""
+    """With version and time, but of the two files of properties, which were written since. The small logs with rollback
+    blocks are set aside until the instants are back."""
     place = in_bucket(tmp_path, version, name)
     before, contents = place.state(), place.contents()
     time = place.restore()
@@ -57,7 +58,7 @@ def test_all_comes_back_and_nothing_is_copied(tmp_path: Path, version: str, name
     after = place.state()
     assert place.contents() == contents
     assert {path for path, seen in before.items() if after[path] != seen} <= WRITTEN_AGAIN
-    assert place.bucket.asked.count("copy_object") <= len(WRITTEN_AGAIN)
+    assert place.bucket.asked.count("copy_object") <= len(WRITTEN_AGAIN) + result.files_removed
     assert not list(room_times(place.table))
 
 
