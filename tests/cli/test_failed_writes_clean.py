@@ -111,6 +111,10 @@ def test_3_one_fails_and_the_others_are_done(
     again = clean(tell, copy, "--policy", "eager", "--yes", "-o", "json")
     assert {row["instant"]: row["exit_code"] for row in again.json["rows"]} == {LATER: 13, failed: 0}
     assert again.code == 3
+    hints = {row["instant"]: row["hint"] for row in again.json["rows"]}
+    assert (f"savepoint delete --table={copy.path} " in hints[LATER], hints[failed]) == (True, "")
+    told = clean(tell, copy, "--policy", "eager", "--yes")
+    assert (told.code, f"{LATER}: {hints[LATER]}" in told.out) == (3, True)
     assert own_files(copy, failed) == set()
 
 

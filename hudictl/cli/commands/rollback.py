@@ -165,7 +165,9 @@ def run_rollbacks(
         if kept:
             told = f"files kept although their names contain an instant that is rolled back: {kept:,}"
             said = [*said, to_copy().text(f"{told}; `hudictl orphans list` shows them afterwards")]
-        hidden = () if kept else ("files_kept",)
+        hidden = ("hint",) if kept else ("files_kept", "hint")
+        outcomes = to_copy().all_of(tuple(outcomes))
+        said = [*said, *(f"{entry.instant}: {entry.hint}" for entry in outcomes if entry.hint)]
         show_rows(common, name, table.uri, outcomes, RollbackOutcome, empty, hidden, said, outcome)
 
     with opened_table(common, change, engine) as table:

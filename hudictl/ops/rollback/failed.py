@@ -38,10 +38,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class RollbackOutcome:
-    """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure, or of what was found when it
-    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept, and which files are
-    kept. ``files_kept``: how many have the instant's name, and no record proves that they are its own. What a rollback
-    has deleted or kept that ended before is not counted, and its ``metadata_table`` is None."""
+    """The outcome of one instant; ``exit_code``, ``message`` and ``hint`` (what to do) are those of its failure, or of
+    what was found when it was done. Without these, ``message`` is why a metadata table is deleted that was to be kept,
+    and which files are kept. ``files_kept``: how many have the instant's name, and no record proves that they are its
+    own. What a rollback has deleted or kept that ended before is not counted, and its ``metadata_table`` is None."""
 
     instant: str
     outcome: str
@@ -52,6 +52,7 @@ class RollbackOutcome:
     metadata_table: str | None
     exit_code: int
     message: str
+    hint: str = ""
 
 
 def choose_failed(session: Session, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
@@ -182,7 +183,7 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
 
 
 def _failed(time: str, error: HudictlError) -> RollbackOutcome:
-    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message)
+    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message, error.hint)
 
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:

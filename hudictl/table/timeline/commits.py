@@ -10,7 +10,7 @@ from hudictl.formats import commit_metadata as fmt
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import RequestedReplace, decode_requested_replace
-from hudictl.phrases import first_few
+from hudictl.phrases import command_of, first_few
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 
@@ -23,7 +23,13 @@ def read_commit(table: Table, instant: Instant) -> CommitMetadata:
     for state in (State.COMPLETED, State.INFLIGHT):
         file = instant.file(state)
         if file is not None and file.action in COMMIT_ACTIONS:
-            return fmt.decode(read_instant(table, file), file.name)
+            try:
+                return fmt.decode(read_instant(table, file), file.name)
+            except Unreadable as error:
+                if instant.completed or error.hint:
+                    raise
+                way = f"`{command_of('rollback', instant.time)}` rolls it back, if its writer is dead"
+                raise Unreadable(error.message, hint=way, **error.fields) from error
     return CommitMetadata()
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.together import plan_together
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, attempt, put, roll_back, rollback_of, session, tree
+from tests.helpers import Copy, attempt, plan, put, roll_back, rollback_of, session, tree
 from tests.ops.rollback.execute_support import died, newest, own_files
 from tests.ops.rollback.together_support import OPTIONS, assert_gone, clean, many
 
@@ -50,6 +51,18 @@ def test_two_torn_profiles_do_not_keep_each_other(unpack: Unpack, version: str) 
     assert [(one.instant, one.exit_code) for one in clean(copy)] == [(times[2], 0), (times[1], 0)]
     assert_gone(copy, times)
     assert copy.data() == kept
+
+
+@VERSIONS
+def test_a_restore_names_what_ends_a_torn_profile(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    (time,) = many(copy, 1)
+    torn(copy, time)
+    with pytest.raises(Unreadable) as caught:
+        plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    assert f"`hudictl rollback {time}`" in caught.value.hint
+    roll_back(copy, time)
+    assert plan(copy, copy.commits[0], RestoreOptions(to_instant=True)).target == copy.commits[0]
 
 
 @VERSIONS
