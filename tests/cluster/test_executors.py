@@ -51,6 +51,7 @@ def test_another_python(master: str, python: Callable[..., str]) -> None:
     assert f"executors run Python 3.{minor + 1}, and hudictl Python 3.{minor}:" in said
 
 
+@pytest.mark.full
 def test_a_python_out_of_an_archive(master: str, fsspec_only: str, tmp_path: Path) -> None:
     """As docs/engines.md says: unpacked in each executor's folder, and named relative to it."""
     archive = tmp_path / "environment.tar.gz"

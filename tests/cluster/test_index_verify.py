@@ -18,6 +18,7 @@ def with_readers(python: Callable[..., str]) -> str:
     return python("fsspec", "fastavro", "pyarrow")
 
 
+@pytest.mark.full
 def test_executors_say_what_this_host_does(indexed: Unpack, tell: Tell, master: str, with_readers: str) -> None:
     copy = indexed("v9", "mor")
     words = ("metadata", "verify", "--indexes", "-t", copy.path, "-o", "json")

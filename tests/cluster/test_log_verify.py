@@ -37,6 +37,7 @@ def with_fastavro(python: Callable[..., str]) -> str:
     return python("fsspec", "fastavro")
 
 
+@pytest.mark.full
 def test_an_executor_without_fastavro(unpack: Unpack, tell: Tell, master: str, fsspec_only: str) -> None:
     """In one line, and with not one log called damaged."""
     copy = unpack("v9", "mor_part")
@@ -46,6 +47,7 @@ def test_an_executor_without_fastavro(unpack: Unpack, tell: Tell, master: str, f
     assert "install it there" in said.error["hint"]
 
 
+@pytest.mark.full
 def test_an_executor_without_pyarrow(unpack: Unpack, tell: Tell, master: str, with_fastavro: str) -> None:
     """Parquet blocks take it, and they alone."""
     copy = unpack("v9", "mor_parquet_logs")

@@ -166,6 +166,7 @@ def test_16_without_a_python_nothing_is_changed(unpack: Unpack, tell: Tell, mast
     assert tree(copy.path) == before
 
 
+@pytest.mark.full
 def test_a_full_cluster_is_said_and_can_be_left(unpack: Unpack, master: str) -> None:
     """No worker has that much memory: after some seconds a line says so, and Ctrl-C ends it. Nothing is changed."""
     copy = unpack("v9", "cow_savepoints")

@@ -56,6 +56,7 @@ def test_nobody_on_another_host_reaches_it(master: str) -> None:
     assert {address for _, address in found} == {"127.0.0.1"}
 
 
+@pytest.mark.full
 def test_an_address_of_the_operator_is_used() -> None:
     assert ("java", "127.0.0.2") in listening("local[1]", "spark.driver.bindAddress=127.0.0.2")
     assert ("java", "127.0.0.2") in listening("local[1]", "spark.driver.host=127.0.0.2")

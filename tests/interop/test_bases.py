@@ -87,6 +87,7 @@ def test_a_restore(judges: Judges, version: str, name: str, tmp_path: Path) -> N
     is_as_after(hudi, base, name, facts, written("first", "S"))
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-orc_mor")
 @TABLES
 def test_rollbacks(judges: Judges, version: str, name: str, tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def refuses(base: Path, instant: str) -> None:
     assert tree(base, ".hoodie/.hudictl") == before
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_merged_records_are_those_of_hudi(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_only_a_sync_of_all_partitions_notices_a_restore(synced: Synced, kind: s
     assert [synced.listed(suffix) for suffix in suffixes] == [["p=1", "p=2"]] * len(suffixes)
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["cow", "mor"])

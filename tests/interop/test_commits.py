@@ -49,6 +49,7 @@ def without(rows: Sequence[Sequence[object]], kept: Sequence[int]) -> list[list[
     return [[row[column] for column in kept] for row in rows]
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-cow_part", "v6-mor_savepoints", "v9-cow_cluster", "v9-mor_savepoints")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("version", RELEASES)

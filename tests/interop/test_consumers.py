@@ -30,6 +30,7 @@ def told(base: Path) -> Afterwards:
     return afterwards_then(table, operation_instants(table.storage)[-1])
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-COPY_ON_WRITE", "v9-MERGE_ON_READ")
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -126,6 +126,7 @@ def check(judge: Judges, version: str, point: Callable[..., bool], folder: Path)
     product.upsert(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("version", "point"), QUICK)
 def test_hudictl_finishes_it(judge: Judges, version: str, point: Callable[..., bool], tmp_path: Path) -> None:
     check(judge, version, point, tmp_path)

@@ -43,6 +43,7 @@ def test_another_table_at_the_same_path_is_read_afresh(judge: Judges, version: s
         shutil.rmtree(tmp_path / name)
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-cow_part")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_part"])

@@ -41,6 +41,7 @@ def copied(base: Path, folder: Path) -> Path:
     return shutil.copytree(base / ".hoodie", folder)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 def test_delta_commits_that_have_only_appended_to_logs(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi does not read them, and says nothing; nothing of them is touched until the newer .hoodie is back."""

@@ -92,6 +92,7 @@ def test_hudis_own_restore(judge: Judges, version: str, name: str, tmp_path: Pat
     assert_alike(judge(version), base)
 
 
+@pytest.mark.full
 def test_logs_that_hudi_lists_and_nobody_wrote(judge: Judges, tables: Tables, tmp_path: Path) -> None:
     """0.15.0 takes the marker of a writer that died for a log: some queries through the metadata table fail then."""
     death = WRITES["between_files"]

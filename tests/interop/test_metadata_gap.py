@@ -94,6 +94,7 @@ def test_a_partition_below_another_one(judge: Judges, version: str, tmp_path: Pa
     assert hudi.rows(rolled_back, metadata=True) == before
 
 
+@pytest.mark.full
 @pytest.mark.short("v9")
 @VERSIONS
 def test_a_file_that_the_metadata_table_keeps_from_readers(judge: Judges, version: str, tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_each_waits_for_the_other(judge: Judges, settings: Settings, version: st
     assert look_at_metastore_lock(lock_of(settings), 0) is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("times", [20, pytest.param(1000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.short("v9-20")

@@ -169,6 +169,7 @@ def test_a_timeline_that_was_put_back_keeps_the_files_of_the_commits_it_lacks(
     assert hudi.both_rows(base)["count"] == 60
 
 
+@pytest.mark.full
 def test_version_6_lost_delta_commits_are_told_and_a_compaction_leaves_their_rows_out(
     judge: Judges, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_without_a_rule_a_restore_does_what_the_release_does(
     upsert_all(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor_writer-completion", "v9-cow_writer-requested")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
@@ -88,6 +89,7 @@ def test_a_rule_that_loses_rows_is_refused_and_the_other_restores(judge: Judges,
     upsert_all(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v9-mor_compaction_cleaned")
 @VERSIONS
 @pytest.mark.parametrize(

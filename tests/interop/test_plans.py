@@ -113,6 +113,7 @@ def test_a_whole_compaction(judge: Judges, version: str, tmp_path: Path) -> None
     product.upsert(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6", "v9")
 @VERSIONS
 def test_a_clustering_without_the_group_of_a_missing_file(judge: Judges, version: str, tmp_path: Path) -> None:
@@ -183,6 +184,7 @@ def test_a_clean_that_was_discarded_is_planned_again(judge: Judges, version: str
     product.upsert(hudi, base, CLEANS | {"hoodie.clean.automatic": "true"})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["cut", "flipped"])
 def test_a_damaged_plan_is_made_again(judge: Judges, how: str, tmp_path: Path) -> None:
     hudi, base = judge("v6"), support.unpack("v6", "mor_pending_compaction", tmp_path)

@@ -77,6 +77,7 @@ def test_what_hudi_reads_twice(judge: Judges, tmp_path: Path, version: str, kind
         assert_same(hudi, base)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster")
 @pytest.mark.parametrize("name", ["cow_cluster", "cow_part", "mor_parquet_logs", "mor_savepoints"])
 @pytest.mark.parametrize("version", RELEASES)

@@ -140,6 +140,7 @@ def test_rollback_of_every_table(judge: Judges, version: str, name: str, instant
     check_done(judge(version), version, name, instant, tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("version", "name", "instant"), rolled("broken", quick=True))
 def test_rollback_that_breaks_hudis_table(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
     check_broken(judge(version), version, name, instant, tmp_path)

@@ -166,6 +166,7 @@ def rows(written: list[Row]) -> Rows:
     return digest({row[0]: row for row in written}.values())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("version", "kind", "share"), [("v6", "mor", 0.5), ("v9", "mor", 0.3), ("v9", "cow", 0.7)])
 def test_hudi_finishes_hudictls(
     judge: Judges, tables: Tables, version: str, kind: str, share: float, tmp_path: Path

@@ -103,6 +103,7 @@ def test_the_type_comes_back(judge: Judges, version: str, compacts: bool, metada
             goes_on(hudi, base, table.options)
 
 
+@pytest.mark.full
 @pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudis_own_restore_fails_at_a_delta_commit(judge: Judges, version: str, tmp_path: Path) -> None:
