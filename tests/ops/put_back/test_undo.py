@@ -11,7 +11,7 @@ import pytest
 
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unreadable
 from hudictl.formats import rollback
-from hudictl.formats.instants import COMMIT_ACTIONS, time_plus_ms
+from hudictl.formats.instants import State, parse_instant_file, time_plus_ms
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
@@ -461,8 +461,8 @@ def test_what_comes_after_the_plan_stops_it(unpack: Unpack) -> None:
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str) -> None:
-    """While the restore is pending again: first what no reader sees, then the timeline, each instant's completed file
-    after all that is pending; then the properties."""
+    """While the restore is pending again: first what no reader sees, then the timeline, instant by instant and of each
+    the completed file last; then the properties."""
     copy = unpack(version, name)
     time = restored(copy)
     move, moved = LocalStorage.move_files, []
@@ -478,14 +478,18 @@ def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, v
     undo(copy, time)
     timeline = copy.timeline.relative_to(copy.path).as_posix()
 
-    def kind(path: str) -> int:
-        if path == PROPERTIES or path.rpartition("/")[0] != timeline:
-            return 3 if path == PROPERTIES else 0
-        return 2 if path.rpartition(".")[2] in COMMIT_ACTIONS else 1
+    def place(path: str) -> tuple[int, str, int]:
+        folder, _, name = path.rpartition("/")
+        if folder != timeline or path == PROPERTIES:
+            return (2 if path == PROPERTIES else 0, "", 0)
+        file = parse_instant_file(name, copy.table.layout.version)
+        assert file is not None
+        return (1, file.time, file.state)
 
-    kinds = [kind(path) for path in moved]
-    assert kinds == sorted(kinds)
-    assert set(kinds) == {0, 1, 2, 3}
+    places = [place(path) for path in moved]
+    assert places == sorted(places)
+    assert {(1, State.REQUESTED), (1, State.COMPLETED)} <= {(kind, state) for kind, _, state in places}
+    assert {0, 1, 2} == {kind for kind, _, _ in places}
 
 
 @pytest.mark.slow
