@@ -46,8 +46,9 @@ def nothing_later(table: Table, timeline: Timeline, target: Instant) -> None:
     if not found:
         return
     one_by_one = "roll these commits back first, the newest first"
-    if any(target in builds_on(table, timeline, entry) for entry in found):
-        # Both have changed the same file group, side by side: each is refused for the other.
+    done = target.completion_time or ""
+    if any(entry.time < target.time or (entry.completion_time or "") < done for entry in found):
+        # Side by side: each is refused for the other.
         one_by_one = "neither of two commits that changed the same file group side by side can be rolled back alone"
     later = sorted((entry.time for entry in found), reverse=True)
     raise Refused(
