@@ -11,7 +11,7 @@ def builds_on(table: Table, timeline: Timeline, target: Instant) -> list[Instant
 
     Hudi compares requested times alone; but a write that began earlier and completed later may have read the target.
     Of two writes side by side neither builds on the other, unless both have changed the same file group: Hudi rolls
-    back either one, and readers see the other's rows (0.15.0 to 1.2.0).
+    back either one, and readers see the other's rows (0.15.0, 1.2.0).
 
     Raises Unreadable: the metadata of one of them.
     """
