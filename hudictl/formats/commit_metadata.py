@@ -60,6 +60,16 @@ class CommitMetadata:
     def file_count(self) -> int:
         return sum(len(stats) for stats in self.stats.values())
 
+    @property
+    def written_groups(self) -> frozenset[tuple[str, str]]:
+        """The file groups (partition path, file id) with new files."""
+        return frozenset((path, stat.file_id) for path, stats in self.stats.items() for stat in stats)
+
+    @property
+    def replaced_groups(self) -> frozenset[tuple[str, str]]:
+        """The file groups (partition path, file id) that are replaced."""
+        return frozenset((path, file_id) for path, ids in self.replaced.items() for file_id in ids)
+
 
 def decode(body: avro.Body, what: str) -> CommitMetadata:
     """Decodes the file of a commit, deltacommit or replacecommit; the bytes say whether they are Avro or JSON.

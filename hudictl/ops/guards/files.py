@@ -136,9 +136,7 @@ def replaced_are_there(facts: Facts, archived: Commits, refusal: str) -> None:
     """
     stats = ((path, stat) for commit in archived.values() for path, of in commit.stats.items() for stat in of)
     begun = {(path, stat.file_id) for path, stat in stats if stat.previous in (None, "null")}
-    replaced = {
-        (path, file_id) for commit in archived.values() for path, ids in commit.replaced.items() for file_id in ids
-    }
+    replaced = frozenset[Group]().union(*(commit.replaced_groups for commit in archived.values()))
     there = {file.group for file in facts.sweep.of_groups(replaced - begun)}
     if lost := sorted(data_path(*group) for group in replaced - begun - there):
         raise Refused(

@@ -120,9 +120,7 @@ def no_pending_write(table: Table, timeline: Timeline, target: Instant) -> None:
 
 def no_service_on_it(facts: Facts, target: Instant) -> None:
     """Raises Refused: the plan of a pending compaction or clustering names files of the target."""
-    touched = {
-        (partition, stat.file_id) for partition, stats in facts.commits[target.time].stats.items() for stat in stats
-    }
+    touched = facts.commits[target.time].written_groups
     for instant in facts.timeline.writes():
         if instant.pending and instant.time > target.time and touched & service_groups(facts.table, instant):
             raise Refused(

@@ -30,8 +30,7 @@ def builds_on(table: Table, timeline: Timeline, target: Instant) -> list[Instant
     return later
 
 
-def _changed(table: Table, instant: Instant) -> set[tuple[str, str]]:
+def _changed(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
     """The file groups (partition path, file id) that a write has written or replaced."""
     commit = read_commit(table, instant)
-    written = {(path, stat.file_id) for path, stats in commit.stats.items() for stat in stats}
-    return written | {(path, file_id) for path, ids in commit.replaced.items() for file_id in ids}
+    return commit.written_groups | commit.replaced_groups

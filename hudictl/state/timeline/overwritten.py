@@ -126,11 +126,11 @@ def _replaced_by(table: Table, commits: Commits, instant: Instant) -> frozenset[
 def _replaced(commits: Commits, write: Instant) -> frozenset[Group]:
     if write.action != REPLACECOMMIT:
         return frozenset()
-    return frozenset((path, one) for path, ids in commits[write.time].replaced.items() for one in ids)
+    return commits[write.time].replaced_groups
 
 
 def _written(commits: Commits, write: Instant) -> frozenset[Group]:
     commit = commits[write.time]
     if commit.operation in _COMPACTIONS:
         return frozenset()
-    return frozenset((path, stat.file_id) for path, stats in commit.stats.items() for stat in stats)
+    return commit.written_groups
