@@ -15,8 +15,8 @@ from hudictl.engine.base import Engine
 from hudictl.engine.spark import SparkEngine
 from hudictl.storage.local import LocalStorage
 from hudictl.storage.open import open_storage
+from tests.cluster import engine_support
 from tests.cluster.conftest import EXECUTORS
-from tests.cluster.engine_support import kill_executor
 from tests.engine import contract
 from tests.engine.contract import EngineContract, leave_mark
 
@@ -33,14 +33,14 @@ def look_around(_: int) -> tuple[str, list[str], str]:
 def square_or_kill(number: int, mark: str) -> int:
     """Number 5 kills its executor, the first time."""
     if number == 5 and leave_mark(mark):
-        kill_executor()
+        engine_support.kill_executor()
     return number * number
 
 
 @pytest.fixture(scope="module")
 def cluster(master: str, fsspec_only: str) -> Iterator[Engine]:
     """Executors cannot import functions of tests: these travel whole."""
-    modules = (contract, sys.modules[__name__])
+    modules = (contract, engine_support, sys.modules[__name__])
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     engine = SparkEngine(master, {**EXECUTORS, "spark.pyspark.python": fsspec_only})
