@@ -32,16 +32,16 @@ class Pictures:
         metadata: bool = False,
         **times: "Unpack[Times]",
     ) -> "Bars":
-        """The instants as bars, by action. ``metadata``: also those of the metadata table; ``limit``: the newest."""
+        """The instants as bars, by action. ``metadata``: also those of the metadata table; ``limit``: the newest. Those
+        in damaged files of the archive are missing, and ``damaged`` says which files."""
         from dataclasses import replace
 
-        from hudictl.reports.timeline import instants_shown
+        from hudictl.reports.timeline import instants_readable
         from hudictl.reports.timeline_bars import metadata_bars, timeline_bars
-        from hudictl.table.timeline.archive import at_one_time
 
         core = self.table.core
         wanted = replace(self.table.instants(**times), **chosen(actions, states, limit))
-        bars = timeline_bars(core, at_one_time(lambda: instants_shown(core, wanted)))
+        bars = timeline_bars(core, *instants_readable(core, wanted))
         return bars.above(metadata_bars(core, wanted)) if metadata else bars
 
     def report(

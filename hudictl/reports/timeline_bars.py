@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State, parse_time
-from hudictl.reports.timeline import Entry, TimelineFilter, instants_shown
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline.archive import at_one_time
 
 _ORDER = (
     *(fmt.COMMIT, fmt.DELTACOMMIT, fmt.REPLACECOMMIT, fmt.COMPACTION, fmt.LOGCOMPACTION, fmt.CLUSTERING, fmt.INDEXING),
@@ -44,35 +44,36 @@ class Lane:
 @dataclass(frozen=True)
 class Bars:
     """All lanes, those of the metadata table last. ``undated`` are instants whose times are no dates: Hudi's reserved
-    ones, and damaged names."""
+    ones, and damaged names. ``damaged``: an error for each file of the archives whose instants are missing."""
 
     lanes: tuple[Lane, ...]
     undated: tuple[str, ...]
+    damaged: tuple[Unreadable, ...] = ()
 
     def above(self, others: "Bars") -> "Bars":
         """With the lanes of others below."""
-        return Bars((*self.lanes, *others.lanes), (*self.undated, *others.undated))
+        return Bars((*self.lanes, *others.lanes), (*self.undated, *others.undated), (*self.damaged, *others.damaged))
 
 
-def timeline_bars(table: Table, shown: Iterable[tuple[Entry, str]]) -> Bars:
-    """The instants of the table itself, as ``instants_shown`` finds them; none of them is read. Times are by the
+def timeline_bars(table: Table, shown: Iterable[tuple[Entry, str]], damaged: Sequence[Unreadable] = ()) -> Bars:
+    """The instants of the table itself, as ``instants_readable`` finds them; none of them is read. Times are by the
     table's zone, or this host's if it is not known."""
-    return _lanes(table, shown, metadata=False)
+    return _lanes(table, shown, damaged, metadata=False)
 
 
 def metadata_bars(table: Table, wanted: TimelineFilter) -> Bars:
     """Those of its metadata table, of all actions and states; none if it has none.
 
-    Raises Unreadable: its timeline folder is missing, or its archive is damaged; Unsupported.
+    Raises Unreadable: its timeline folder is missing; Unsupported.
     """
     metadata = open_metadata_table(table)
     if metadata is None:
         return Bars((), ())
     theirs = replace(wanted, actions=(), states=())
-    return _lanes(metadata, at_one_time(lambda: instants_shown(metadata, theirs)), metadata=True)
+    return _lanes(metadata, *instants_readable(metadata, theirs), metadata=True)
 
 
-def _lanes(table: Table, shown: Iterable[tuple[Entry, str]], *, metadata: bool) -> Bars:
+def _lanes(table: Table, shown: Iterable[tuple[Entry, str]], damaged: Sequence[Unreadable], *, metadata: bool) -> Bars:
     actions: dict[str, list[Bar]] = {}
     undated = []
     for entry, _ in shown:
@@ -87,7 +88,7 @@ def _lanes(table: Table, shown: Iterable[tuple[Entry, str]], *, metadata: bool) 
             actions.items(), key=lambda found: (_ORDER.index(found[0]) if found[0] in _ORDER else len(_ORDER), found[0])
         )
     )
-    return Bars(tuple(lanes), tuple(undated))
+    return Bars(tuple(lanes), tuple(undated), tuple(damaged))
 
 
 def _bar(table: Table, entry: Entry) -> Bar | None:

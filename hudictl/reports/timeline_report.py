@@ -141,7 +141,6 @@ def timeline_report(
     clock = try_clock(table.storage)
     now_ms = storage_now_ms(clock)
     shown, damaged = instants_readable(table, options.wanted)
-    problems += [f"not all archived instants are shown: {error.message}" for error in damaged]
     # Each instant is read once: completed writes as commits.
     writes: list[tuple[Entry, str]] = []
     others: list[tuple[Entry, str]] = []
@@ -149,7 +148,8 @@ def timeline_report(
         done = entry.state is State.COMPLETED and entry.action in WRITE_ACTIONS
         (writes if done else others).append((entry, where))
     metadata = part("metadata table", partial(metadata_bars, table, options.wanted), Bars((), ()))
-    bars = timeline_bars(table, shown).above(metadata)
+    bars = timeline_bars(table, shown, damaged).above(metadata)
+    problems += [f"not all archived instants are shown: {error.message}" for error in bars.damaged]
     timeline = load_timeline(table)
     described = describe_table(table)
     nothing: Mapping[str, tuple[str, ...]] = {}

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
+from tests.helpers import put
 
 
 def test_a_row_for_each_action(unpack: Unpack, tell: Tell) -> None:
@@ -44,6 +45,20 @@ def test_what_does_not_go_with_bars_is_refused(unpack: Unpack, tell: Tell, optio
     said = tell("timeline", "show", "--graph", "-t", unpack("v9", "cow_part").path, *options)
     assert (said.code, said.out) == (2, "")
     assert "--graph goes with --output text" in said.err
+
+
+def test_a_damaged_file_of_the_archive_is_told_below_the_bars(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_cleaned")
+    words = ("timeline", "show", "--graph", "--archived", "-t", copy.path, "--timezone", "UTC")
+    whole = tell(*words)
+    file = min(copy.timeline.glob("history/*.parquet"))
+    put(file, file.read_bytes()[:-50])
+    said = tell(*words)
+    assert (whole.code, said.code) == (0, 14)
+    assert file.name in said.err
+    assert "archive repair" in said.err
+    assert whole.out.split()[:2] < said.out.split()[:2]
+    assert [line.split()[0] for line in said.out.splitlines()[1:3]] == ["commit", "clean"]
 
 
 @pytest.mark.slow

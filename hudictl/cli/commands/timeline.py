@@ -95,8 +95,11 @@ def show(
 
     def once() -> None:
         if graphic:
+            from hudictl.reports.timeline import tell_damaged
+
             bars = table.pictures.bars(actions, states, given.limit, metadata=with_metadata_table, **given.times)
             _show_graph(common, bars, zone_known=table.core.zone_known)
+            tell_damaged(bars.damaged)
         elif with_metadata_table:
             pairs = table.timeline_pairs(actions, states, **given.times)
             show_list(common, given, "timeline show", table, pairs, "no instants", by_time=True)
