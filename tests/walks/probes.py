@@ -8,6 +8,7 @@ from tests.interop import product as finishing
 from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
+from tests.walks.copied import copied
 from tests.walks.findings import BROKEN, unexpected
 from tests.walks.kept import listed, made_anew, metadata_of, not_as_planned, planned
 from tests.walks.probe import AT_ONCE, CHANGES, Probe, way_on
@@ -222,7 +223,7 @@ def sweep(probe: Probe) -> None:
 
 
 PROBES: Mapping[Callable[[Probe], None], int] = {
-    restore: 8, rollback: 4, failed_writes: 2, savepoint: 4, orphans: 2, reading: 2,
+    restore: 8, rollback: 4, failed_writes: 2, savepoint: 4, orphans: 2, reading: 2, copied: 3,
 }  # fmt: skip
 WITH_INDEXES: Mapping[Callable[[Probe], None], int] = {
     sweep: 8, restore: 5, rollback: 3, failed_writes: 1, savepoint: 1, orphans: 1, reading: 1,
