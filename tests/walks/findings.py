@@ -65,6 +65,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "clean-without-plan": "it was emptied",
         "orphans": "Hudi takes a write whose inflight file is lost for one that has not begun, and leaves its files",
         "unowned-files": "the same, where it has left no rollback",
+        "logs-hidden": "the same, where a later write has added a log to their slice: listings do not see it",
         "timeline-without-end": "the same, where nothing is newer",
     },
     "temporary_files": {
