@@ -10,7 +10,7 @@ from hudictl.cli.main import run
 from hudictl.ops.copy.plan import CopyOptions
 from hudictl.reports.partition_back import partitions_back
 from tests import support
-from tests.copy_support import made
+from tests.copy_support import held, made
 from tests.helpers import OWN, Copy, tree
 from tests.interop.judge import Judge
 from tests.interop.restore_support import partition_columns
@@ -96,6 +96,28 @@ def test_instants_that_the_copy_has_not(judge: Judges, tmp_path: Path) -> None:
     assert min(entry[0] for entry in hudi.timeline(base)) > max(later)
     hudi.compact(base, options=ARCHIVE_SOON)
     assert hudi.rows(base, metadata=False) == digest(rows.values())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_table_goes_on_meanwhile(judge: Judges, version: str, tmp_path: Path) -> None:
+    """A clean passes the commit, and commits before it are archived: the same command goes on, and ends it."""
+    hudi, source, base = judge(version), Copy(version, "table", tmp_path / "table"), tmp_path / "to"
+    later = {**ARCHIVE_SOON, "hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    hudi.create(source.path, batch(range(12), 1), later)
+    times = [hudi.upsert(source.path, batch(range(0, 12, 2), ts), options=later) for ts in range(2, 8)]
+    expected = hudi.rows(source.path, metadata=False)
+    held(source, base, times[-1], "verify")
+    for ts in range(20, 24):
+        hudi.upsert(source.path, batch(range(0, 12, 2), ts), options=later)
+    hudi.clean(source.path, later)
+    hudi.archive(source.path, later)
+    assert times[0] < min(source.commits)
+    assert len(source.having("clean")) == 1
+    made(source, times[-1], base)
+    assert source.savepoints == []
+    assert hudi.rows(base, metadata=False) == expected
+    write(hudi, base, NO_METADATA)
 
 
 @pytest.mark.full
