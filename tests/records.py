@@ -111,13 +111,13 @@ def clean_plan(
     )
 
 
-def clean_metadata(paths: Iterable[str]) -> bytes:
-    """A completed clean that deleted data files (paths below the table)."""
+def clean_metadata(paths: Iterable[str], retained: str = "") -> bytes:
+    """A completed clean that deleted data files (paths below the table), and kept all of commits from one on."""
     deleted: dict[str, dict[str, Any]] = {}
     for path in paths:
         partition, _, name = path.rpartition("/")
         deleted.setdefault(partition, {"successDeleteFiles": []})["successDeleteFiles"].append(name)
-    return avro(METADATA, {"earliestCommitToRetain": "", "partitionMetadata": deleted})
+    return avro(METADATA, {"earliestCommitToRetain": retained, "partitionMetadata": deleted})
 
 
 def compaction_plan(slices: list[dict[str, str]]) -> bytes:

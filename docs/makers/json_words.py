@@ -385,6 +385,7 @@ WORDS = {
     "PartitionsBack.partitions": "The partitions.",
     "PartitionsBack.copy": "The command that makes the copy.",
     "PartitionsBack.statements": "The statements of Spark SQL that write its rows.",
+    "PartitionsBack.warnings": "What the statements do not bring back as it was.",
     # Undo
     "undo": "The instant that `hudictl undo` takes; null if the deleted files are not kept.",
     "undoes": "The operation to undo, by its instant.",

@@ -1,7 +1,8 @@
 """From a URI to its storage: what knows every store. Tables and their changes get a ``Storage``."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hudictl.errors import UsageError
@@ -43,6 +44,18 @@ def open_storage(
             hint="give them as the store's options, for S3 --storage-option key=... and secret=..., or in a profile",
         )
     return _store_of(uri).open(uri, scratch, options or {}, single_operator)
+
+
+def folders_above(storage: Storage) -> Iterator[Storage]:
+    """The folders above a base, nearest first; of a local one behind links also those above the place where it is."""
+    places = [storage]
+    if kind_of(storage.uri) == "file":
+        places.append(LocalStorage(os.path.realpath(local_path(storage.uri)), ""))
+    for place in places:
+        above = place.above()
+        while above is not None:
+            yield above
+            above = above.above()
 
 
 def find_credentials(uri: str, options: Mapping[str, str]) -> Credentials | None:

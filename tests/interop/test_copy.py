@@ -10,7 +10,7 @@ from hudictl.cli.main import run
 from hudictl.ops.copy.plan import CopyOptions
 from hudictl.reports.partition_back import partitions_back
 from tests import support
-from tests.copy_support import made
+from tests.copy_support import held, made
 from tests.helpers import OWN, Copy, tree
 from tests.interop.judge import Judge
 from tests.interop.restore_support import partition_columns
@@ -100,6 +100,28 @@ def test_instants_that_the_copy_has_not(judge: Judges, tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_table_goes_on_meanwhile(judge: Judges, version: str, tmp_path: Path) -> None:
+    """A clean passes the commit, and commits before it are archived: the same command goes on, and ends it."""
+    hudi, source, base = judge(version), Copy(version, "table", tmp_path / "table"), tmp_path / "to"
+    later = {**ARCHIVE_SOON, "hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
+    hudi.create(source.path, batch(range(12), 1), later)
+    times = [hudi.upsert(source.path, batch(range(0, 12, 2), ts), options=later) for ts in range(2, 8)]
+    expected = hudi.rows(source.path, metadata=False)
+    held(source, base, times[-1], "verify")
+    for ts in range(20, 24):
+        hudi.upsert(source.path, batch(range(0, 12, 2), ts), options=later)
+    hudi.clean(source.path, later)
+    hudi.archive(source.path, later)
+    assert times[0] < min(source.commits)
+    assert source.having("clean")
+    made(source, times[-1], base)
+    assert source.savepoints == []
+    assert hudi.rows(base, metadata=False) == expected
+    write(hudi, base, NO_METADATA)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
 def test_one_partition_comes_back(judge: Judges, version: str, tmp_path: Path) -> None:
     """The copy of a partition takes writes, and its rows replace those of the table."""
     hudi, source = judge(version), Copy(version, "mor_part", support.unpack(version, "mor_part", tmp_path))
@@ -127,3 +149,46 @@ def test_partitions_come_back_by_the_printed_steps(judge: Judges, version: str, 
     assert run([*shlex.split(steps.copy)[1:], "-t", str(source.path), "--yes", "--engine", "local"]) == 0
     hudi.sql(source.path, [statement.replace("`cow_part`", "judged") for statement in steps.statements])
     assert hudi.read(source.path, columns=columns) == sorted([*others, *wanted])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("style", ["false", "true"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_partition_comes_back_into_a_table_that_has_changed(
+    judge: Judges, version: str, style: str, tmp_path: Path
+) -> None:
+    """Its path is URL-encoded, a column is new, and a record has moved to another partition."""
+    hudi, base = judge(version), tmp_path / "t"
+    options = {
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "p",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.partitionpath.urlencode": "true",
+        "hoodie.datasource.write.hive_style_partitioning": style,
+        "hoodie.index.type": "GLOBAL_SIMPLE",
+        "hoodie.simple.index.update.partition.path": "true",
+        "hoodie.table.name": "t",
+    }
+    first = "SELECT {0} AS id, 1 AS ts, 'old' AS val, '{1}' AS p"
+    rows = [(1, "a/b"), (2, "a/b"), (3, "c:d"), (4, "a/b")]
+    hudi.write_query(base, " UNION ALL ".join(first.format(*row) for row in rows), "upsert", options, mode="overwrite")
+    source = Copy(version, "t", base)
+    target = source.commits[-1]
+    second = "SELECT {0} AS id, 2 AS ts, 'new' AS val, nullif('x', '') AS more, '{1}' AS p"
+    hudi.write_query(
+        base, " UNION ALL ".join(second.format(*row) for row in [(1, "a/b"), (2, "c:d")]), "upsert", options
+    )
+    path = "p=a%2Fb" if style == "true" else "a%2Fb"
+    steps = partitions_back(source.table, target, [path])
+    assert run([*shlex.split(steps.copy)[1:], "-t", str(base), "--yes", "--engine", "local"]) == 0
+    query = steps.warnings[-1].partition("before INSERT, ")[2].removesuffix(" lists them")
+    name = steps.statements[1].split()[2]
+    create, insert, drop, query = (text.replace(name, "judged") for text in (*steps.statements, query))
+    moved = hudi.sql(base, [create, query])
+    assert moved == [["2"]]
+    hudi.sql(base, [insert, drop])
+    found = hudi.sql(base, ["SELECT id, ts, val, more, CAST(p AS STRING) FROM judged ORDER BY id, ts"])
+    assert found == [
+        *([1, 1, "old", None, "a/b"], [2, 1, "old", None, "a/b"], [2, 2, "new", "x", "c:d"]),
+        *([3, 1, "old", None, "c:d"], [4, 1, "old", None, "a/b"]),
+    ]

@@ -176,6 +176,7 @@ def _show_partitions_back(
     found = table.partitions_back(target, partitions)
     lines = ["1. Copy the partitions as they were:", "", f"   {found.copy}", "", "2. In Spark SQL, with Hudi:", ""]
     lines += [f"   {statement};" for statement in found.statements]
+    lines += ["", *(f"Warning: {text}" for text in found.warnings)]
     show_result(common, "restore", table.uri, found, [table_line(table.core), *lines], PLANNED, ChangeOutcome.PLANNED)
 
 

@@ -10,7 +10,7 @@ from hudictl.copy_workers import copy_files
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import properties
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path
-from hudictl.formats.instants import CLEAN
+from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, order, parse_instant_file
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyPlan, read_target
 from hudictl.ops.copy.planning import OF_COPIES
@@ -21,12 +21,14 @@ from hudictl.ops.savepoint.planning import check_signs
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import first_few
 from hudictl.state.facts import read_signs
-from hudictl.state.files.savepoints import copy_comment
+from hudictl.state.files.savepoints import copy_comment, read_savepoint_head
 from hudictl.state.timeline.targets import find_commit
-from hudictl.storage import Storage
+from hudictl.storage import Storage, delete_all, entries_of
 from hudictl.table.copied import RECORD
 from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline.active import Timeline, instant_now
+from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline, instant_now, load_timeline
+from hudictl.table.timeline.archive import archived_among
 from hudictl.workers import write_rollback_blocks
 
 
@@ -94,6 +96,8 @@ def _make(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
     if plan.savepoint == "temporary":
         _protect(session, plan)
     files, size = _copy(session, plan, target)
+    if plan.resumes:
+        _drop_outdated(session.table, plan, target)
     _verify(session, plan, target, _complete(session, plan, target))
     return files, size
 
@@ -111,7 +115,9 @@ def _protect(session: Session, plan: CopyPlan) -> None:
 
     def look(held: Hold) -> Begun[None]:
         signs = read_signs(table)
-        check_signs(session, signs, find_commit(table, signs.timeline, plan.as_of), OF_COPIES)
+        # A savepoint that is there has passed this, and has kept the files from all cleans since.
+        if read_savepoint_head(table, signs.timeline, plan.as_of) is None:
+            check_signs(session, signs, find_commit(table, signs.timeline, plan.as_of), OF_COPIES)
         _refuse_cleaned(plan, signs.timeline)
         return Begun(held, instant_now(table), None)
 
@@ -173,6 +179,19 @@ def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:
             hint="run the same command again: it makes a new plan, and copies what is missing",
         )
     return sum(found.files for found in done), sum(found.bytes for found in done)
+
+
+def _drop_outdated(table: Table, plan: CopyPlan, target: Storage) -> None:
+    """Deletes what an earlier attempt has copied of writes that the copy no longer has, as the table has archived them
+    since. Only files of the table's own writes: the target is no table yet. Raises StorageFailed, Unreadable."""
+    folder, there = table.layout.timeline, load_timeline(table).sizes
+    planned = {name for part in plan.meta if part.folder == folder for name, _ in part.entries}
+    names = {entry.name for entry in entries_of(target, folder) if not entry.is_dir} - planned
+    parsed = (parse_instant_file(name, table.layout.version) for name in names)
+    files = [file for file in parsed if file is not None and file.action in WRITE_ACTIONS]
+    gone = {file.time for file in files if file.name not in there}
+    archived = {order(entry) for entry in archived_among(table, gone)} if gone else set()
+    delete_all(target, [f"{folder}/{file.name}" for file in files if file.name in there or order(file) in archived])
 
 
 def _complete(session: Session, plan: CopyPlan, target: Storage) -> list[tuple[str, str, int]]:

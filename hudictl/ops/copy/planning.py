@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from hudictl import workers
 from hudictl.copy_workers import FolderFiles, folder_files
-from hudictl.errors import Conflict, Findings, Refused, UsageError
+from hudictl.errors import Conflict, Findings, Refused, StorageFailed, UsageError
 from hudictl.formats import properties as fmt
 from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, Instant, State
-from hudictl.formats.layouts import PARTITION_KEYS, SCHEMAS, SCHEMAS_END
+from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, SCHEMAS, SCHEMAS_END
 from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyOptions, CopyPlan, read_target
 from hudictl.ops.copy.verify import differences
 from hudictl.ops.guards import files as file_guards
@@ -31,6 +31,7 @@ from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unread import archived_later
 from hudictl.state.writable import known_table, known_timeline, writable_table
 from hudictl.storage import Storage, overlap
+from hudictl.storage.open import folders_above
 from hudictl.table.copied import CopyRecord
 from hudictl.table.files.hashing import INITIAL, hashing_files
 from hudictl.table.files.saved import NOTHING_SAVED
@@ -72,6 +73,7 @@ def plan_copy(session: Session, target: Storage, as_of: str, options: CopyOption
     if own or not there:
         _savepoint_stays(saved, own, as_of, options)
     if not there:
+        _in_no_other_table(session, target, resumes=resumes)
         return _with_files(session, plan, signs, saved, own=own)
     # Nothing is copied any more: no new savepoint protects that.
     plan = replace(plan, options=replace(options, savepoint=options.savepoint and own))
@@ -98,7 +100,7 @@ def _with_files(session: Session, plan: CopyPlan, signs: Signs, saved: Saved | N
     table, as_of, options, says = session.table, plan.as_of, plan.options, plan.savepoint
     commit = find_commit(table, signs.timeline, as_of)
     known_timeline(table, signs.timeline)
-    _can_be_read(session, signs, commit, protects=options.savepoint and (own or saved is None))
+    _can_be_read(session, signs, commit, protects=options.savepoint and saved is None)
     way = ways_back_to(table, signs.timeline, commit, None)[0]
     removed = {entry.time: entry for entry in way.removed}
     session.engine.start()
@@ -144,6 +146,25 @@ def _with_files(session: Session, plan: CopyPlan, signs: Signs, saved: Saved | N
     )
 
 
+def _in_no_other_table(session: Session, target: Storage, *, resumes: bool) -> None:
+    """Raises Refused: readers of a table above the target that list folders would see the rows of the copy in it."""
+    for place in folders_above(target):
+        try:
+            found = place.stat(PROPERTIES)
+        except StorageFailed as error:
+            # Of a store, one may have rights on a part alone.
+            if not isinstance(error.__cause__, PermissionError):
+                raise
+            session.monitor.note(f"not known whether {place.uri} is a table: {error.message}")
+            continue
+        if found is not None:
+            raise Refused(
+                f"{target.uri} is in the table {place.uri}: its readers would see the rows of the copy, too",
+                hint="delete the target folder, and give another one" if resumes else "give another folder",
+                target=target.uri,
+            )
+
+
 def _savepoint_stays(saved: Saved | None, own: bool, as_of: str, options: CopyOptions) -> None:
     """Raises Refused: the copy began with a savepoint, and is to go on without; Conflict: another copy's end deletes
     the one that is there."""
@@ -156,14 +177,18 @@ def _savepoint_stays(saved: Saved | None, own: bool, as_of: str, options: CopyOp
     if other and options.savepoint:
         raise Conflict(
             f"the savepoint on {as_of} is a temporary one of the copy to {other}, whose end deletes it",
-            hint="let that copy end (the same command goes on); if nobody runs it any more: "
-            f"`{command_of('savepoint delete', as_of)}`",
+            hint="let that copy end (the same command goes on), or copy with --no-savepoint: that savepoint protects "
+            f"the files; `{command_of('savepoint delete', as_of)}` only afterwards: then a clean may delete them",
             instant=as_of,
         )
 
 
 def _can_be_read(session: Session, signs: Signs, commit: Instant, *, protects: bool) -> None:
-    """The guards that need no listing. Raises as ``plan_copy``."""
+    """The guards that need no listing. Raises as ``plan_copy``.
+
+    Args:
+        protects: the commit gets a savepoint. One that is there has kept the files from all cleans since.
+    """
     for restore in signs.restores:
         raise Refused(f"a restore is pending: {restore.instant}", hint="finish it first: `hudictl resume`")
     guards.completed_once(commit)

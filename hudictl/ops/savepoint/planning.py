@@ -237,9 +237,15 @@ def _existing(
             instant=commit.time,
         )
     if other := copied_to(metadata):
+        passed = commit.time < last_commit_retained(table, signs.timeline)
         raise Refused(
             f"the savepoint on {commit.time} is a temporary one of the copy to {other}, whose end deletes it",
-            hint="let that copy end (the same command goes on), or delete this savepoint; then create your own",
+            hint="let that copy end (the same command goes on)"
+            + (
+                "; do not delete this savepoint: a clean has passed the commit, and could delete its files"
+                if passed
+                else ", or delete this savepoint; then create your own"
+            ),
             instant=commit.time,
         )
     without = _without(session, signs, commit)

@@ -210,7 +210,9 @@ def savepoints(look: Look) -> Iterator[Finding]:
         elif to := copied_to(saved.head):
             # A copy can take hours.
             if look.facts.signs.now_ms - saved.head.saved_at_ms >= _COPY_MS:
-                meaning = f"temporary, of a copy to {to} that died or still runs: it protects files from cleaning"
+                meaning = (
+                    f"temporary, of a copy to {to} that died or still runs: without it, a clean may delete the files"
+                )
                 remedy = mended(command_of("savepoint delete", instant.time))
                 yield Finding("savepoint-remnant", WARNING, str(instant), meaning, remedy)
         elif commit is None or not commit.completed:

@@ -19,6 +19,7 @@ SYNC_ALL = "hoodie.meta.sync.incremental=false"
 _DROPPED = "DELETE_PARTITION"
 _SYNCED = ("last_commit_time_sync", "last_commit_completion_time_sync")
 _OBEYED = re.compile(r";|\$\{")
+_ENCODED = re.compile("%([0-9A-F]{2})")
 _GENERATORS = ("", "SIMPLE", "COMPLEX", "SIMPLE_AVRO", "COMPLEX_AVRO")
 _GENERATOR_CLASSES = tuple(f".{kind}{form}KeyGenerator" for kind in ("Simple", "Complex") for form in ("", "Avro"))
 
@@ -65,21 +66,31 @@ class CatalogGap:
 
     def reset(self, table: str) -> str:
         """The statement with which the next sync compares all partitions of a table."""
-        return f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(_text, _SYNCED))})"
+        return f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(in_quotes, _SYNCED))})"
 
     def spec(self, path: str) -> str | None:
         """A partition in HiveQL; None if its values are not known. A sync takes them as they are in the path, even if
         that is URL-encoded (1.2.0)."""
+        values = self.values(path, encoded=False)
+        return None if values is None else f"PARTITION ({', '.join(values)})"
+
+    def values(self, path: str, *, encoded: bool) -> tuple[str, ...] | None:
+        """A partition's fields with their values in HiveQL; None if these are not known.
+
+        Args:
+            encoded: the values are those of which the path has the URL-encoded ones.
+        """
         parts = path.split("/")
-        if len(parts) != len(self.fields) or not all(map(_quotable, (*self.fields, *parts))):
+        if len(parts) != len(self.fields) or not all(map(_quotable, self.fields)):
             return None
         values = []
         for field, part in zip(self.fields, parts, strict=True):
             named, value = part.startswith(f"{field}="), part.removeprefix(f"{field}=")
-            if named != self.hive_style or "=" in value:
+            text = _ENCODED.sub(lambda found: chr(int(found[1], 16)), value) if encoded else value
+            if named != self.hive_style or "=" in value or not _quotable(text):
                 return None
-            values.append(f"{in_hiveql(field)}={_text(value)}")
-        return f"PARTITION ({', '.join(values)})"
+            values.append(f"{in_hiveql(field)}={in_quotes(text)}")
+        return tuple(values)
 
 
 NO_GAP = CatalogGap()
@@ -148,6 +159,6 @@ def in_hiveql(text: str) -> str:
     return "`" + text.replace("`", "``") + "`"
 
 
-def _text(text: str) -> str:
-    """A text in HiveQL."""
+def in_quotes(text: str) -> str:
+    """A text in HiveQL, and in Spark SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

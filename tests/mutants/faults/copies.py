@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 HERE = ("ops/copy/test_protection.py",)
+TARGET = ("ops/copy/test_target.py",)
 ENDED = ("ops/copy/test_ended.py",)
 RIGHTS = ("ops/copy/test_copy.py::test_access_rights",)
 
@@ -34,6 +35,69 @@ FAULTS = (
         "",
         "a copy's end deletes the savepoint that a pending restore requires",
         HERE,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "protects=options.savepoint and saved is None)",
+        "protects=options.savepoint and (own or saved is None))",
+        "a copy does not go on once a clean has passed its commit, and the savepoint is deleted for a new one",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "        if read_savepoint_head(table, signs.timeline, plan.as_of) is None:\n",
+        "        if False:\n",
+        "a new savepoint is published on a commit that a clean has passed",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "        if read_savepoint_head(table, signs.timeline, plan.as_of) is None:\n",
+        "        if True:\n",
+        "a copy does not go on once a clean has passed its commit, though its savepoint is there",
+        HERE,
+    ),
+    Fault(
+        "ops/savepoint/planning.py",
+        "                if passed\n",
+        "                if False\n",
+        "the operator deletes the savepoint that alone keeps a commit's files",
+        HERE,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "        _in_no_other_table(session, target, resumes=resumes)\n",
+        "",
+        "a copy in the folder of another table: its readers see the rows twice",
+        TARGET,
+    ),
+    Fault(
+        "storage/open.py",
+        '        places.append(LocalStorage(os.path.realpath(local_path(storage.uri)), ""))\n',
+        "        pass\n",
+        "a copy behind a link in the folder of another table: its readers see the rows twice",
+        TARGET,
+    ),
+    Fault(
+        "ops/copy/planning.py",
+        "            if not isinstance(error.__cause__, PermissionError):\n                raise\n",
+        "",
+        "the network is gone, and a copy begins in the folder of another table",
+        TARGET,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        "if file.name in there or order(file) in archived])",
+        "])",
+        "a commit that somebody has put into half a copy is deleted",
+        TARGET,
+    ),
+    Fault(
+        "ops/copy/execute.py",
+        " and file.action in WRITE_ACTIONS]",
+        "]",
+        "an instant that somebody has put into half a copy is deleted, as its name is one of the table's",
+        TARGET,
     ),
     Fault(
         "ops/savepoint/pruning.py",

@@ -101,8 +101,8 @@ FAULTS = (
     ),
     Fault(
         CATALOG,
-        '            if named != self.hive_style or "=" in value:\n                return None\n',
-        "",
+        'if named != self.hive_style or "=" in value or not',
+        "if not",
         "a statement drops a partition by a value that the catalog does not have",
     ),
     Fault(

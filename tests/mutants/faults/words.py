@@ -140,9 +140,27 @@ FAULTS = (
     ),
     Fault(
         "state/files/catalog.py",
-        " or not all(map(_quotable, (*self.fields, *parts)))",
-        "",
+        " or not _quotable(text):",
+        ":",
         "a client of Hive ends the statement in the middle of a partition's name, and runs the rest",
+    ),
+    Fault(
+        "reports/partition_back.py",
+        "encoded=encoded)",
+        "encoded=False)",
+        "the printed statement brings no row back: the value is a/b, not a%2Fb",
+    ),
+    Fault(
+        "reports/partition_back.py",
+        "table_schema_as_of(table, None)",
+        "table_schema_as_of(table, target)",
+        "the printed statement fails: the table has got a column since",
+    ),
+    Fault(
+        "reports/partition_back.py",
+        "    if gone:\n",
+        "    if False:\n",
+        "values of a column with a new name are lost, and nobody is told",
     ),
     Fault(
         "state/files/catalog.py",

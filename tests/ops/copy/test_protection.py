@@ -13,9 +13,10 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.pruning import plan_prune
 from hudictl.reports.health.check import check_table
 from hudictl.state.files.retention import Rules
-from tests.copy_support import LAST, held, made, planned
+from tests.copy_support import LAST, data_files, held, made, planned
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, At, Copy, die, savepoint, session
+from tests.records import clean_metadata
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -55,6 +56,43 @@ def test_a_copy_that_has_one_does_not_go_on_without(unpack: Unpack, tmp_path: Pa
     held(copy, tmp_path / "to", copy.commits[2], "copy")
     with pytest.raises(Refused, match="has begun with a temporary savepoint"):
         planned(copy.table, copy.commits[2], tmp_path / "to", CopyOptions(savepoint=False))
+
+
+@pytest.mark.parametrize("step", ["copy", LAST])
+def test_cleans_go_on_meanwhile(unpack: Unpack, step: str, tmp_path: Path) -> None:
+    """A clean has passed the commit, and its savepoint has kept the files: the same command goes on."""
+    copy, to = unpack("v9", "cow_part"), tmp_path / "to"
+    target = copy.commits[1]
+    held(copy, to, target, step)
+    copy.write("20261121040000000_20261121040000001.clean", clean_metadata([], copy.commits[-1]))
+    with pytest.raises(Refused, match="temporary one of the copy") as create:
+        plan_savepoint(session(copy.table), target)
+    with pytest.raises(Conflict, match="whose end deletes it") as other:
+        planned(copy.table, target, tmp_path / "other")
+    assert "do not delete this savepoint" in create.value.hint
+    assert "copy with --no-savepoint" in other.value.hint
+    made(copy, target, tmp_path / "other", CopyOptions(savepoint=False))
+    assert made(copy, target, to) is not None
+    assert copy.savepoints == []
+    assert data_files(to) == data_files(tmp_path / "other")
+    with pytest.raises(Refused, match="may have deleted files of older commits"):
+        planned(copy.table, target, tmp_path / "new")
+
+
+def test_its_savepoint_is_deleted_before_it_goes_on(unpack: Unpack, tmp_path: Path) -> None:
+    """A clean has passed the commit: no new savepoint protects it."""
+    copy, to = unpack("v9", "cow_part"), tmp_path / "to"
+    target = copy.commits[1]
+    held(copy, to, target, "copy")
+    copy.write("20261121040000000_20261121040000001.clean", clean_metadata([], copy.commits[-1]))
+
+    def gone() -> None:
+        for path in copy.timeline.glob(f"{target}*savepoint*"):
+            path.unlink()
+
+    with pytest.raises(Refused, match="may have deleted files of older commits"):
+        made(copy, target, to, monitor=At("begin the copy", gone))
+    assert copy.savepoints == []
 
 
 def test_a_restore_that_requires_it_keeps_it(unpack: Unpack, tmp_path: Path) -> None:

@@ -126,6 +126,20 @@ def test_the_values_of_a_partition(table: Table, path: str, properties: dict[str
 
 
 @pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("a%2Fb", ("`p`='a/b'",)),
+        ("%25%3D%27", (r"`p`='%=\''",)),
+        ("ü%2", ("`p`='ü%2'",)),
+        ("a%3B", None),
+        ("a%0A", None),
+    ],
+)
+def test_values_that_are_encoded_in_the_path(table: Table, path: str, values: tuple[str, ...] | None) -> None:
+    assert gap(table, {"1": commit(path)}).values(path, encoded=True) == values
+
+
+@pytest.mark.parametrize(
     ("properties", "known"),
     [
         ({}, True),
