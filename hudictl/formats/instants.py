@@ -203,10 +203,14 @@ def group_instants(files: Iterable[InstantFile]) -> tuple[Instant, ...]:
     return tuple(instants)
 
 
-def parse_time(text: str, zone: tzinfo) -> datetime | None:
-    """An instant time as a date in the zone; None where the text is no date (Hudi's reserved times, tests' 001).
+_ENDS = ("00010101", "99991231")
 
-    14 digits mean the last millisecond of that second, more than 17 digits are cut (Hudi 0.10 to 1.2).
+
+def parse_time(text: str, zone: tzinfo | None) -> datetime | None:
+    """An instant time as a date in the zone (None: of this host); None where it is none (a reserved time, 001).
+
+    14 digits mean the last millisecond of that second, more than 17 digits are cut (Hudi 0.10 to 1.2). Nor is it one on
+    the first or last day of the calendar: in another zone it has no date.
     """
     digits = text + "999" if len(text) == 14 else text[:TIME_FORMAT_DIGITS]
     if len(digits) != TIME_FORMAT_DIGITS or not digits.isdigit():
@@ -215,7 +219,8 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
         # Faster than strptime: a timeline has very many.
         year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:8])
         hour, minute, second = int(digits[8:10]), int(digits[10:12]), int(digits[12:14])
-        return datetime(year, month, day, hour, minute, second, int(digits[14:]) * 1000, zone)
+        moment = datetime(year, month, day, hour, minute, second, int(digits[14:]) * 1000, zone)
+        return moment if digits[:8] not in _ENDS else None
     except ValueError:
         return None
 

@@ -37,7 +37,7 @@ def table_fingerprint(table: Table, options: Mapping[str, object]) -> dict[str, 
         "table version": f"{table.version}, timeline layout {table.layout.version}",
         "table type": table.type,
         "base file format": table.properties.get("hoodie.table.base.file.format", ""),
-        "time zone": str(table.zone),
+        "time zone": table.zone_text,
         HEARTBEATS: _with_digest(str(table.heartbeat_rule)),
     }
 

@@ -74,7 +74,7 @@ def lookup_rows(table: Table, keys: Sequence[str], notes: list[str]) -> list[Loo
     rows: dict[str, list[LookupRow]] = {key: [] for key in keys}
     metadata = _with_index(table, RECORD_INDEX)
     for key, (place, ms, position) in _records(metadata, RECORD_INDEX, keys, notes, decode_entry):
-        instant = format_time(datetime.fromtimestamp(ms / 1000, table.zone)) if table.zone_known else None
+        instant = format_time(datetime.fromtimestamp(ms / 1000, table.zone)) if table.zone else None
         rows[key].append(LookupRow(key, True, place.partition, place.file_id, instant, utc_text_of_ms(ms), position))
     return [row for key, found in rows.items() for row in found or [LookupRow(key, False)]]
 

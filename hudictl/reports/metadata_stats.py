@@ -115,7 +115,7 @@ def _stats(
         oldest_slice=newest[0] if newest else None,
         newest_slice=newest[-1] if newest else None,
         last_compaction=compacted,
-        last_compaction_utc=utc_text(parse_time(compacted, table.zone)) if compacted and table.zone_known else None,
+        last_compaction_utc=utc_text(parse_time(compacted, table.zone)) if compacted and table.zone else None,
         delta_commits_since=sum(entry.completed for entry in deltas),
         commits_back=reach.commits,
         back_to=reach.target,

@@ -51,7 +51,7 @@ def partition_rows(table: Table, engine: Engine) -> list[PartitionRow]:
     for count in sorted(counts):
         # What only a commit names has been deleted.
         if count.stored or count.path in known.partitions:
-            utc = utc_text(parse_time(count.last, table.zone)) if count.last and table.zone_known else None
+            utc = utc_text(parse_time(count.last, table.zone)) if count.last and table.zone else None
             seen = (count.path in found.partitions, count.path in known.partitions if known.listing else None)
             last = (count.last or None, utc, *seen, known.unread or lost)
             rows.append(PartitionRow(count.path, _state(count), *count[1:-2], *last))

@@ -259,8 +259,8 @@ def times_of(table: Table, entry: Entry) -> tuple[str | None, str | None, int | 
     timed = requested and completed and entry.action != fmt.SAVEPOINT
     duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
     return (
-        fmt.utc_text(requested) if table.zone_known else None,
-        fmt.utc_text(completed) if table.zone_known else None,
+        fmt.utc_text(requested) if table.zone else None,
+        fmt.utc_text(completed) if table.zone else None,
         # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
         duration if duration >= 0 else None,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State, parse_time
-from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable
+from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, tell_damaged
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
 
@@ -53,6 +53,10 @@ class Bars:
     def above(self, others: "Bars") -> "Bars":
         """With the lanes of others below."""
         return Bars((*self.lanes, *others.lanes), (*self.undated, *others.undated), (*self.damaged, *others.damaged))
+
+    def tell_damaged(self) -> None:
+        """Raises Unreadable: instants are missing."""
+        tell_damaged(self.damaged)
 
 
 def timeline_bars(table: Table, shown: Iterable[tuple[Entry, str]], damaged: Sequence[Unreadable] = ()) -> Bars:

@@ -172,7 +172,7 @@ def timeline_report(
     return TimelineReport(
         made_utc=utc_text_of_ms(now_ms),
         now_ms=now_ms,
-        zone_known=table.zone_known,
+        zone_known=table.zone is not None,
         table=described,
         bars=bars,
         commits=part("commits", lambda: tuple(commit_rows(table, options.wanted, writes)), ()),

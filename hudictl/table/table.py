@@ -1,9 +1,10 @@
 """A table: its location and its properties."""
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import timedelta, timezone, tzinfo
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -23,20 +24,23 @@ _OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 @dataclass(frozen=True)
 class Table:
-    """``zone`` is the zone of instant times; ``zone_known`` is False if this host's zone is only assumed.
-    ``heartbeat_rule`` tells which writers are dead."""
+    """``zone`` is the zone of instant times; None: it is not known, and this host's is assumed, with the offset of each
+    moment. ``heartbeat_rule`` tells which writers are dead."""
 
     storage: Storage
     properties: Mapping[str, str]
     layout: Layout
     version: int
-    zone: tzinfo
-    zone_known: bool
+    zone: tzinfo | None
     heartbeat_rule: HeartbeatRule = ASSUMED
 
     @property
     def uri(self) -> str:
         return self.storage.uri
+
+    @property
+    def zone_text(self) -> str:
+        return str(self.zone) if self.zone else "/".join(dict.fromkeys(time.tzname))
 
     @property
     def name(self) -> str:
@@ -111,14 +115,14 @@ def table_at(
         raise Unreadable(f"hoodie.properties has a version that is not a number: {error}") from error
     _require_own_names(properties, layout)
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
-    found, known = _zone(zone, utc)
-    return Table(storage, properties, layout, version, found, known, rule)
+    found = zone_named(zone) if zone is not None else timezone.utc if utc else None
+    return Table(storage, properties, layout, version, found, rule)
 
 
 def opened_again(table: Table) -> Table:
     """The table by its properties as they are now. Raises as ``table_at``."""
     now = table_at(table.storage)
-    return replace(now, zone=table.zone, zone_known=table.zone_known, heartbeat_rule=table.heartbeat_rule)
+    return replace(now, zone=table.zone, heartbeat_rule=table.heartbeat_rule)
 
 
 def _require_own_names(properties: Mapping[str, str], layout: Layout) -> None:
@@ -144,15 +148,6 @@ def zone_named(text: str) -> tzinfo:
         raise UsageError(f"--timezone {text}: no such time zone", hint=hint) from error
 
 
-def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:
-    if asked is not None:
-        return zone_named(asked), True
-    if utc:
-        return timezone.utc, True
-    local = datetime.now().astimezone().tzinfo
-    return local or timezone.utc, False
-
-
 def data_table_of(metadata: Table) -> Table | None:
     """The data table of a metadata table; None for any other table. Raises Unreadable."""
     meta = metadata.storage.above()
@@ -160,6 +155,6 @@ def data_table_of(metadata: Table) -> Table | None:
         return None
     base = meta.above()
     try:
-        return replace(table_at(base), zone=metadata.zone, zone_known=metadata.zone_known) if base else None
+        return replace(table_at(base), zone=metadata.zone) if base else None
     except NotFound:
         return None

@@ -4,29 +4,29 @@ import json
 import os
 import subprocess
 import sys
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from hudictl.formats import savepoint as fmt
-from hudictl.formats.instants import format_time, parse_time
+from hudictl.formats.instants import parse_time
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import OWN, Copy, drop, put, tree
 from tests.ops.savepoint.pruning_support import save, save_all
 
 LOCAL = ("--engine", "local")
-NOW = "hudictl.ops.savepoint.planning.instant_now"
+NOW = "hudictl.ops.savepoint.planning._now"
 CREATE = ("savepoint", "create", "--tag", "nightly", "--every", "24h", "--yes", *LOCAL)
 PRUNE = ("savepoint", "prune", "--tag", "nightly", *LOCAL)
 HOUR = timedelta(hours=1)
 
 
-def later(instant: str, by: timedelta) -> str:
+def later(instant: str, by: timedelta) -> datetime:
     moment = parse_time(instant, timezone.utc)
     assert moment is not None
-    return format_time(moment + by)
+    return moment + by
 
 
 # Tags.
@@ -89,7 +89,7 @@ def test_it_is_due_by_the_age_of_the_savepointed_commit(
 ) -> None:
     copy = unpack("v9", "cow_part")
     last = save(copy, copy.commits[-2])
-    monkeypatch.setattr(NOW, lambda _table: later(last, after))
+    monkeypatch.setattr(NOW, lambda: later(last, after))
     command = ("savepoint", "create", "--tag", "nightly", "--every", every, *LOCAL, "--yes", "-t", copy.path)
     before = tree(copy.path)
     planned = tell(*command, "--plan")
@@ -105,13 +105,25 @@ def test_it_is_due_by_the_age_of_the_savepointed_commit(
     assert (as_json["outcome"], as_json["notes"], as_json["result"]) == ("nothing to do", [words], None)
 
 
+def test_the_age_is_right_when_summer_time_ends(tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 02:53 to 02:30 the clock has gone back, and 97 minutes have passed."""
+    copy = unpack("v9", "cow_part")
+    wall = "20261025025300000"
+    save(copy, copy.commits[-2])
+    monkeypatch.setattr("hudictl.ops.savepoint.planning.clock.writers_zone", lambda *_: None)
+    monkeypatch.setattr("hudictl.ops.savepoint.planning.parse_time", lambda _, zone: parse_time(wall, zone))
+    monkeypatch.setattr(NOW, lambda: datetime(2026, 10, 25, 2, 30, tzinfo=timezone.utc))
+    command = ("savepoint", "create", "--tag", "nightly", "--every", "1h", *LOCAL, "--plan", "-t", copy.path)
+    assert "nothing to do" not in tell(*command, "--timezone", "Europe/Berlin").out
+
+
 @pytest.mark.parametrize("tag", [None, "hourly"])
 def test_only_a_young_one_with_the_same_tag_counts(
     tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch, tag: str | None
 ) -> None:
     copy = unpack("v9", "cow_part")
     save(copy, copy.commits[-2], tag)
-    monkeypatch.setattr(NOW, lambda _table: later(copy.commits[-1], HOUR))
+    monkeypatch.setattr(NOW, lambda: later(copy.commits[-1], HOUR))
     assert tell(*CREATE, "-t", copy.path).code == 0
     assert copy.savepoints == copy.commits[-2:]
 
@@ -120,7 +132,7 @@ def test_one_that_was_only_begun_does_not_count(tell: Tell, unpack: Unpack, monk
     copy = unpack("v9", "cow_part")
     save(copy, copy.commits[-2])
     drop(copy.file(copy.commits[-2], "savepoint"))
-    monkeypatch.setattr(NOW, lambda _table: later(copy.commits[-1], HOUR))
+    monkeypatch.setattr(NOW, lambda: later(copy.commits[-1], HOUR))
     assert tell(*CREATE, "-t", copy.path).code == 0
     assert copy.savepoints == copy.commits[-1:]
 
@@ -148,7 +160,7 @@ def test_13_in_another_zone_than_the_writers(tell: Tell, unpack: Unpack, monkeyp
     """The age would be wrong by hours."""
     copy = unpack("v9", "cow_part")
     last = save(copy, copy.commits[-2])
-    monkeypatch.setattr(NOW, lambda _table: later(last, HOUR))
+    monkeypatch.setattr(NOW, lambda: later(last, HOUR))
     put(copy.meta / "hoodie.properties", (copy.meta / "hoodie.properties").read_text().replace("=UTC", "=LOCAL"))
     said = tell(*CREATE, "--timezone", "Asia/Tokyo", "-t", copy.path)
     assert said.code == 13

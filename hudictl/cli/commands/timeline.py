@@ -95,11 +95,9 @@ def show(
 
     def once() -> None:
         if graphic:
-            from hudictl.reports.timeline import tell_damaged
-
             bars = table.pictures.bars(actions, states, given.limit, metadata=with_metadata_table, **given.times)
-            _show_graph(common, bars, zone_known=table.core.zone_known)
-            tell_damaged(bars.damaged)
+            _show_graph(common, bars, zone_known=table.core.zone is not None)
+            bars.tell_damaged()
         elif with_metadata_table:
             pairs = table.timeline_pairs(actions, states, **given.times)
             show_list(common, given, "timeline show", table, pairs, "no instants", by_time=True)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hudictl.errors import Refused
 from hudictl.phrases import first_few
-from hudictl.state.timeline.zone import compared_zone, zone_seen
+from hudictl.state.timeline.zone import zone_seen
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline, new_instant_time, refuse_future
@@ -12,17 +12,17 @@ from hudictl.table.timeline.active import Timeline, load_timeline, new_instant_t
 
 def writers_zone(table: Table, timeline: Timeline) -> None:
     """Raises Refused: the newest writes were made in another time zone than this command's instant times."""
-    seen = zone_seen(timeline, compared_zone(table))
+    seen = zone_seen(timeline, table.zone)
     if seen is None or not seen.ahead:
         return
     hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
     raise Refused(
-        f"this command would write instant times in {table.zone}. That is {hours} the writers' zone "
+        f"this command would write instant times in {table.zone_text}. That is {hours} the writers' zone "
         f"({seen.offset_text}), according to the modification times of {first_few(seen.instants, most=3)}",
         hint=f"set --timezone to the zone of the table's writers ({seen.offset_text}); if the table is a copy with "
         "wrong modification times, `touch` the newest .requested files of its timeline",
         offset=seen.offset_text,
-        zone=str(table.zone),
+        zone=table.zone_text,
         instants=list(seen.instants),
     )
 

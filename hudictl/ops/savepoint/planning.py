@@ -1,7 +1,7 @@
 """Planning a savepoint, with all checks."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Refused
@@ -33,7 +33,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.settings import ARCHIVE_BEYOND_SAVEPOINT, Settings
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import Timeline, instant_now, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 _ENOUGH = 0.9
 """The share of its period after which a repeated savepoint is due again: jobs do not start to the second, and one that
@@ -47,15 +47,19 @@ def young_savepoint(table: Table, tag: str, every_ms: int) -> str | None:
     """
     timeline = load_timeline(table)
     clock.writers_zone(table, timeline)
-    now = parse_time(instant_now(table), timezone.utc)
+    now = _now()
     for entry in timeline.savepoints()[::-1]:
-        made = parse_time(entry.time, timezone.utc)
+        made = parse_time(entry.time, table.zone)
         # A commit that is ahead of the clock is of no use: it would look young for long.
-        if made and now and timedelta(0) <= now - made < timedelta(milliseconds=every_ms) * _ENOUGH:
+        if made and timedelta(0) <= now - made.astimezone(timezone.utc) < timedelta(milliseconds=every_ms) * _ENOUGH:
             head = read_savepoint_head(table, timeline, entry.time)
             if head is not None and tag_of(head.comment) == tag:
                 return entry.time
     return None
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
 
 
 def plan_savepoint(session: Session, instant: str | None, options: SavepointOptions | None = None) -> SavepointPlan:

@@ -36,7 +36,7 @@ from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.operations import operation_instants, operation_path, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import SeenFile, Timeline, delete_instant, instant_now, load_timeline
+from hudictl.table.timeline.active import SeenFile, Timeline, delete_instant, instant_now, load_timeline, wait_for
 
 _NAMED = "savepoints"
 """Key of the record's plan: the savepoints to delete."""
@@ -120,8 +120,11 @@ def _check(session: Session, signs: Signs, going: Sequence[str]) -> None:
         if is_ahead(session.table, entry):
             raise Refused(
                 f"the savepoint {entry.time} is ahead of the clock: compared with it, all others would be old",
-                hint="set --timezone to the zone of the table's writers, or correct the clock; else delete it with "
-                f"`{command_of('savepoint delete', entry.time)}`",
+                hint="set --timezone to the zone of the table's writers, or correct the clock"
+                + (
+                    wait_for(session.table, max(entry.time, entry.completion_time or ""))
+                    or f"; else delete it with `{command_of('savepoint delete', entry.time)}`"
+                ),
                 savepoint=entry.time,
             )
     for time in going:

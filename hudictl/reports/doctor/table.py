@@ -68,7 +68,7 @@ def clock_checkup(storage: Storage) -> Checkup:
 def table_checkup(storage: Storage, zone: str | None) -> Checkup:
     """Raises NotFound, Unreadable, UsageError, StorageFailed."""
     table = table_at(storage, zone)
-    zone_said = "" if table.zone_known else "; the time zone of its instants is not known: this host's is assumed"
+    zone_said = "" if table.zone else "; the time zone of its instants is not known: this host's is assumed"
     return Checkup("table", OK, f"{table.name}: version {table.version}, {table.type}{zone_said}")
 
 

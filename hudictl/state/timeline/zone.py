@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from hudictl.formats.instants import BOOTSTRAPS, CLEAN, INDEXING, WRITE_ACTIONS, Instant, State, parse_time
-from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 
 # Zones differ by quarters of an hour, by 26 hours at most.
@@ -76,11 +75,6 @@ def zone_seen(timeline: Timeline, zone: tzinfo | None) -> ZoneSeen | None:
     ahead = timedelta(milliseconds=-last.quarters * _QUARTER_MS)
     here = datetime.fromtimestamp(last.modified_ms / 1000, timezone.utc).astimezone(zone).utcoffset() or timedelta()
     return ZoneSeen(ahead, here - ahead, tuple(sorted(sight.time for sight in seen)))
-
-
-def compared_zone(table: Table) -> tzinfo | None:
-    """The table's zone as argument of ``zone_seen``: a host's zone is more than its offset of today."""
-    return table.zone if table.zone_known else None
 
 
 def _sight(timeline: Timeline, instant: Instant, zone: tzinfo | None) -> _Sight | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # What decodes Avro is imported where a plan is read: a list of instants, and its completion, need none.
 _SHORT_WAIT_MS = 1000
+_REPEATED_MS = 2 * 3600 * 1000
 
 SeenFile = tuple[str, int, int]
 """An instant's file by its name, size in bytes, and modification time in epoch milliseconds."""
@@ -349,12 +350,20 @@ def refuse_future(table: Table, timeline: Timeline, named: str = "the timeline")
     if last >= now:
         writes = [entry.time for entry in timeline.completed_writes() if last in (entry.time, entry.completion_time)]
         way = f"; `{command_of('rollback', writes[0])}`, or a restore before it, removes it" if writes else ""
+        way = wait_for(table, last) or way
         raise Refused(
             f"the last instant of {named}, {last}, is not earlier than this host's time {now}",
             hint=f"instant times are in the writers' zone: set --timezone to that zone, or correct the clock{way}",
             last_time=last,
             now=now,
         )
+
+
+def wait_for(table: Table, time: str) -> str:
+    """What helps where the clock shows a time soon; "" where not. After the change to winter time an hour comes twice,
+    and nothing is wrong."""
+    soon = time < fmt.time_plus_ms(instant_now(table), _REPEATED_MS)
+    return f", or wait until the clock shows {time}: an hour comes twice when summer time ends" if soon else ""
 
 
 def new_instant_time(table: Table, timeline: Timeline) -> str:

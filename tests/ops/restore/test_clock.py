@@ -7,7 +7,7 @@ import pytest
 from hudictl.errors import Refused
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.state.timeline.zone import compared_zone, zone_seen
+from hudictl.state.timeline.zone import zone_seen
 from hudictl.table.timeline.active import instant_now, load_timeline
 from tests import records
 from tests.fixtures import Unpack
@@ -36,7 +36,7 @@ def dead_in_tokyo(copy: Copy, target: str, step: str) -> str:
     """A restore of an operator in Tokyo, on a table that does not tell its writers' zone, died at a step."""
     with host_in("Asia/Tokyo"):
         die(without_zone(copy), target, step)
-    assert zone_seen(load_timeline(copy.table), compared_zone(copy.table)) is None
+    assert zone_seen(load_timeline(copy.table), copy.table.zone) is None
     (found,) = load_timeline(copy.table).having("restore")
     assert found.pending
     assert found.time > instant_now(copy.table)

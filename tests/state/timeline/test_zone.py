@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudictl.formats import instants as fmt
-from hudictl.state.timeline.zone import ZoneSeen, compared_zone, zone_seen
+from hudictl.state.timeline.zone import ZoneSeen, zone_seen
 from hudictl.table.timeline.active import Timeline, load_timeline
 from tests import support
 from tests.bootstrap import bootstrapped
@@ -164,7 +164,7 @@ def test_real_tables_say_utc(unpack: Unpack, version: str, name: str) -> None:
     """Made by 0.15.0, 1.0.2 and 1.2.0 on a host in UTC; tar keeps whole seconds."""
     table = unpack(version, name).table
     timeline = load_timeline(table)
-    seen = hours(zone_seen(timeline, compared_zone(table)))
+    seen = hours(zone_seen(timeline, table.zone))
     if name.startswith("upgraded") and seen is None:
         # The upgrade has written all instants anew, and too few have come since.
         return

@@ -32,7 +32,7 @@ from hudictl.table.timeline.active import (
     timeline_in_order,
 )
 from tests import support
-from tests.helpers import assert_synced, disk_log
+from tests.helpers import assert_synced, disk_log, host_in
 from tests.table.conftest import Real, Small, base_of, put
 
 T1, T2, T3 = ("20261121000001000", "20261121000002000", "20261121000003000")
@@ -151,14 +151,25 @@ def test_layout_2_completes_by_name(small: Small) -> None:
 def test_the_tables_zone(small: Small, zone: str, expected: timezone | None, known: bool) -> None:
     """UTC stands in the properties; LOCAL means the writers', which the table doesn't tell."""
     table = small(9, zone=None, table_timeline_timezone=zone)
-    assert table.zone_known is known
+    assert (table.zone is not None) is known
     local = datetime.now().astimezone().utcoffset()
-    assert datetime.now(table.zone).utcoffset() == (timedelta(0) if expected else local)
+    assert datetime.now().astimezone(table.zone).utcoffset() == (timedelta(0) if expected else local)
 
 
 def test_the_asked_zone_wins(small: Small) -> None:
     table = small(9, zone="America/St_Johns", table_timeline_timezone="UTC")
-    assert (table.zone, table.zone_known) == (ZoneInfo("America/St_Johns"), True)
+    assert table.zone == ZoneInfo("America/St_Johns")
+
+
+@pytest.mark.parametrize("now", ["20261130120000", "20260730120000"])
+def test_a_file_of_layout_1_has_the_hosts_time_of_its_day(small: Small, now: str) -> None:
+    """Whatever the season is by now: an hour more, and a commit looked like one beside it."""
+    table = small(6, {f"{now}.commit": b""}, zone=None)
+    moment = fmt.parse_time(f"{now}000", ZoneInfo("Europe/Berlin"))
+    assert moment is not None
+    os.utime(base_of(table) / f".hoodie/{now}.commit", (moment.timestamp(),) * 2)
+    with host_in("Europe/Berlin"):
+        assert load_timeline(table).instants[0].completion_time == f"{now}000"
 
 
 def test_unknown_actions_and_strangers(small: Small) -> None:
@@ -291,6 +302,8 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
         new_instant_time(table, load_timeline(table))
     assert caught.value.fields["last_time"] == ahead
     assert "--timezone" in caught.value.hint
+    assert f"wait until the clock shows {ahead}" in caught.value.hint
+    assert "rollback" not in caught.value.hint
 
 
 @pytest.mark.slow
