@@ -1,7 +1,7 @@
 """Keeps writers out while what they read at their beginning changes: plans, properties, the metadata table.
 
-A restore without a plan is requested: Hudi's writers begin nothing beside one (0.15.0, 1.0.2, 1.2.0), nobody can execute
-it, and ``resume`` removes one that was left. Table services do not look for it.
+A restore without a plan is requested: Hudi's writers begin nothing beside one (0.15.0, 1.0.2, 1.2.0), nobody can
+execute it, and ``resume`` removes one that was left. Table services do not look for it.
 """
 
 import time

@@ -23,8 +23,8 @@ _SHOWN = "shown"
 
 
 def keep_writers_out(table: Table, room: Room) -> None:
-    """Beside the undo of a restore, the restore itself does: it becomes pending again. A rollback cannot, a writer would
-    execute it. Raises Conflict, Unsupported, StorageFailed."""
+    """Beside the undo of a restore, the restore itself does: it becomes pending again. A rollback cannot become so, a
+    writer would execute it. Raises Conflict, Unsupported, StorageFailed."""
     if room.operation != Kind.RESTORE.value:
         request_for_nobody(keeping(table, room), room.times[-1])
 

@@ -6,6 +6,7 @@ import fastavro
 import pytest
 
 from hudictl.errors import Conflict, NotFound, Refused
+from hudictl.formats.instants import RESTORE
 from hudictl.formats.plans import (
     CompactedSlice,
     decode_compaction_groups,
@@ -15,6 +16,8 @@ from hudictl.formats.plans import (
     without_operations,
 )
 from hudictl.library import changes
+from hudictl.ops.repair import plan
+from hudictl.table.kept import room_times
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, Copy, put, session, tree
@@ -127,6 +130,33 @@ def test_a_plan_that_changes_meanwhile(unpack: Unpack) -> None:
     with pytest.raises(Conflict, match="changed since planning"):
         change.execute(session(copy.table), made)
     assert path.read_bytes() == left
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("come", ["20261121040000000.deltacommit.requested", "{}.compaction.inflight"])
+def test_what_came_beside_the_change_of_a_plan(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, when: str, whole: bool, come: str
+) -> None:
+    """Version 6: a writer has put its logs where the old plan said, or a run goes on by it."""
+    copy, time = quiet(unpack, "v6")
+    path = compaction(copy)[1]
+    before, groups = tree(copy.path, OWN), groups_of(path)[: None if whole else 1]
+
+    def comes(*arguments: object) -> None:
+        real(*arguments)
+        # Nobody else may begin.
+        assert [name for name in copy.having(RESTORE) if name.endswith("restore.requested")]
+        copy.write(come.format(time))
+
+    name = "settle" if when == "before" else "_change"
+    real = getattr(plan, name)
+    monkeypatch.setattr(plan, name, comes)
+    with pytest.raises(Conflict, match="another process changed the timeline"):
+        unschedule(copy, time, *groups)
+    (copy.timeline / come.format(time)).unlink()
+    assert tree(copy.path, OWN) == before
+    assert [*room_times(copy.table)] == []
 
 
 @VERSIONS
