@@ -99,4 +99,11 @@ FAULTS = (
         "the plan stays changed under a run",
         (BESIDE,),
     ),
+    Fault(
+        PLAN,
+        "request_for_nobody(kept, run.time)",
+        "request_for_nobody(table, run.time)",
+        "a change that died cannot be undone, and no writer begins",
+        ("ops/repair/test_services.py::test_what_kept_writers_out_of_a_change_that_died_goes_with_its_undo",),
+    ),
 )

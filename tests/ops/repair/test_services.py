@@ -5,7 +5,7 @@ import io
 import fastavro
 import pytest
 
-from hudictl.errors import Conflict, NotFound, Refused
+from hudictl.errors import Conflict, NotFound, Refused, StorageFailed
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.plans import (
     CompactedSlice,
@@ -157,6 +157,26 @@ def test_what_came_beside_the_change_of_a_plan(
     (copy.timeline / come.format(time)).unlink()
     assert tree(copy.path, OWN) == before
     assert [*room_times(copy.table)] == []
+
+
+def test_what_kept_writers_out_of_a_change_that_died_goes_with_its_undo(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, time = quiet(unpack, "v6")
+    before, groups = tree(copy.path, OWN), groups_of(compaction(copy)[1])
+
+    def died(*_: object) -> None:
+        raise StorageFailed("it dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plan, "_verify", died)
+        patch.setattr(plan, "delete_all", lambda *_: None)
+        with pytest.raises(StorageFailed):
+            unschedule(copy, time, groups[0])
+    assert copy.having(RESTORE)
+    (number,) = room_times(copy.table)
+    back(copy, number)
+    assert tree(copy.path, OWN) == before
 
 
 @VERSIONS
