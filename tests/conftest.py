@@ -145,3 +145,11 @@ def s3() -> "Iterator[S3]":
 
     with serve() as running:
         yield running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_settling() -> Iterator[None]:
+    """No writer is about to begin, unless a test lets one begin."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hudictl.ops.writers_out.SETTLE_S", 0.0)
+        yield

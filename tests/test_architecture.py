@@ -53,7 +53,7 @@ INSIDE: Mapping[str, tuple[set[str], ...]] = {
         {"services"},
     ),
     "ops": (
-        {"session", "fingerprint", "guards"},
+        {"session", "fingerprint", "guards", "writers_out"},
         {"undo"},
         {"metadata"},
         {"restore", "rollback", "put_back"},

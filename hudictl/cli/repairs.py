@@ -23,7 +23,7 @@ def repair_command(change: "Change[RepairPlan, RepairResult]") -> "ChangeCommand
         said += [f"Lost: {what}" for what in plan.lost] or ["Nothing is lost."]
         said += [f"Not proven: {what}" for what in plan.guessed]
         said += [f"Also damaged: {what}" for what in plan.elsewhere]
-        return [*said, lock_line(plan.lock)]
+        return [*said, f"{lock_line(plan.lock)} All writers and table services must be stopped."]
 
     return ChangeCommand(
         name=change.command,

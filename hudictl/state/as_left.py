@@ -8,11 +8,12 @@ from typing import NoReturn
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import properties
-from hudictl.formats.instants import RESTORE, SAVEPOINT
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import RESTORE, SAVEPOINT, parse_instant_file
 from hudictl.formats.layouts import META, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.storage import Folders, read_whole
+from hudictl.storage import ODD, Folders, read_whole
 from hudictl.table.kept import (
     DROP_OPERATION,
     DROPPED,
@@ -64,7 +65,7 @@ def nothing_lost(table: Table, room: Room, contents: Contents) -> None:
 
 def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents) -> None:
     """Raises Refused: timeline, metadata table or properties are not as the operation has left them, or the room has
-    been dropped, if not to its end; Unreadable, StorageFailed."""
+    been dropped, if not to its end; the room has what the operation has not kept; Unreadable, StorageFailed."""
     if room.end == DROPPED:
         raise Refused(
             f"what was kept of the {room.operation} {room.times[0]} was dropped, and some of it may be gone",
@@ -73,6 +74,7 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         )
     if begun_undo(table) is None:
         _is_newest(table, room)
+    _no_strangers(table, room, contents)
     names, times = timeline.sizes.items(), timeline.modified_ms
     now = [Seen(timeline_path(table, name), size, times[name]) for name, size in names]
     before = [seen for seen in room.before if on_timeline(table, seen.path)]
@@ -93,6 +95,27 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
         changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
         if changed:
             _refuse_changed(room, changed, "has changed", PROPERTIES)
+
+
+def _no_strangers(table: Table, room: Room, contents: Contents) -> None:
+    """Raises Refused: somebody has put into the room what the operation has not kept, or cannot come back."""
+    there = {seen.path for seen in room.before}
+    for path, status in contents.kept.items():
+        name, why = path.rpartition("/")[2], ""
+        instant = on_timeline(table, path) and parse_instant_file(name, table.layout.version) is not None
+        # A data file may be a link: then it was one.
+        if status.size == ODD and (path.startswith(f"{META}/") or parse_data_file(name) is None):
+            why = "is no regular file, but a link, a pipe or a device"
+        elif instant and path not in there:
+            why = "was not there before"
+        elif path != path.encode(errors="replace").decode():
+            why = "is no UTF-8, and cannot stand in a record"
+        if why:
+            raise Refused(
+                f"{room.folder} has {path}, which {why}",
+                hint="find out who made it, and move it out of the room, then run the command again",
+                file=path,
+            )
 
 
 def _is_newest(table: Table, room: Room) -> None:

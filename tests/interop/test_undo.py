@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from hudictl.errors import StorageFailed
+from hudictl.formats.plans import decode_compaction_groups
 from hudictl.ops.put_back import execute
+from hudictl.ops.repair import plan
 from hudictl.table.kept import room_times
 from hudictl.table.open import open_table
 from tests import support
@@ -150,6 +153,56 @@ def test_no_writer_begins_beside_one_that_died(judge: Judges, tmp_path: Path, ve
             assert (_files(base), hudi.both_rows(base)) == (files, seen)
     assert product.command(base, "undo", "drop", time) == 0
     hudi.upsert(base, rows("ab", 4), options=MOR)
+    assert hudi.both_rows(base) == digest(rows("ab", 4))
+
+
+@pytest.mark.full
+@pytest.mark.short("v6", "v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_nor_while_a_plan_or_the_metadata_table_comes_back(judge: Judges, tmp_path: Path, version: str) -> None:
+    """Below version 8 it would put its logs where the plan says; and a metadata table that it does not use lacks its
+    rows. Nor does one begin while a plan of version 6 loses an operation."""
+    hudi, base = judge(version), tmp_path / "table"
+    options, off = {**MERGE_ON_READ, **BY_HAND}, {"hoodie.metadata.enable": "false"}
+    once = {"hoodie.compact.inline.max.delta.commits": "1"}
+    later = {"hoodie.compact.inline": "false", **BY_HAND, **off}
+    hudi.create(base, rows("ab", 1), {**options, "hoodie.compact.inline": "false"})
+    hudi.upsert(base, rows("ab", 2), options={**BY_HAND, "hoodie.compact.inline": "false"})
+    hudi.compact(base, "schedule", once)
+    seen, files, steps = hudi.both_rows(base), _files(base), list[str]()
+
+    def writer() -> None:
+        with pytest.raises(JudgeError, match="Found pending restore"):
+            hudi.upsert(base, rows("a", 4), options=later)
+        # Readers see all the same.
+        assert hudi.both_rows(base) == seen
+
+    def watched(module: ModuleType, name: str, *command: str) -> None:
+        real = getattr(module, name)
+
+        def beside(*arguments: object) -> object:
+            writer()
+            steps.append(name)
+            return real(*arguments)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, beside)
+            assert product.command(base, *command, idle="0s") == 0
+
+    request = max(base.rglob("*.compaction.requested"))
+    time = request.name.partition(".")[0]
+    group = "/".join(min(decode_compaction_groups(request.read_bytes(), "it")))
+    unschedule = ("compaction", "unschedule", time, f"--group={group}")
+    if version == "v6":
+        watched(plan, "_change", *unschedule)
+    else:
+        assert product.command(base, *unschedule, idle="0s") == 0
+    watched(execute, "timeline_again", "undo", max(room_times(open_table(str(base)))))
+    assert product.command(base, "metadata", "drop", "--keep-files", idle="0s") == 0
+    watched(execute, "_remove_own", "undo", max(room_times(open_table(str(base)))))
+    assert len(steps) == (3 if version == "v6" else 2)
+    assert _files(base) == files
+    hudi.upsert(base, rows("ab", 4), options=BY_HAND | once)
     assert hudi.both_rows(base) == digest(rows("ab", 4))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.undo_list import undo_rows
 from hudictl.table.kept import begun_undo, room_folder
@@ -17,7 +18,7 @@ from tests.fixtures import Unpack
 from tests.helpers import Copy, metadata_timeline, put, roll_back, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.ops.repair.quarantine_support import completed, damage, quarantine
-from tests.state.orphans.find_support import between_commits, orphan
+from tests.state.orphans.find_support import LATER, between_commits, orphan
 
 KEEPING = RollbackOptions(keep_files=True)
 
@@ -49,6 +50,48 @@ def orphans_deleted(copy: Copy) -> str:
     time = delete_orphans(session(copy.table), made).undo
     assert time is not None
     return time
+
+
+def a_link(copy: Copy, kept: Path) -> None:
+    (kept / "lnk").symlink_to(copy.path.parent, target_is_directory=True)
+
+
+def a_pipe(copy: Copy, kept: Path) -> None:
+    os.mkfifo(kept / "pipe.parquet")
+
+
+def a_linked_marker(copy: Copy, kept: Path) -> None:
+    (kept / ".hoodie" / ".temp").mkdir(parents=True)
+    (kept / ".hoodie" / ".temp" / copy.data().pop().rpartition("/")[2]).symlink_to(copy.path.parent / "x")
+
+
+def an_instant(copy: Copy, kept: Path) -> None:
+    put(kept / copy.timeline.relative_to(copy.path) / f"{LATER}.commit.requested")
+
+
+def no_utf_8(copy: Copy, kept: Path) -> None:
+    put(kept / "\udcff\udcfe.parquet")
+
+
+@pytest.mark.parametrize(
+    ("come", "said"),
+    [
+        (a_link, "has lnk, which is no regular file"),
+        (a_pipe, "has pipe.parquet, which is no regular file"),
+        (a_linked_marker, "which is no regular file"),
+        (an_instant, "which was not there before"),
+        (no_utf_8, "is no UTF-8"),
+    ],
+)
+def test_what_a_stranger_has_put_into_the_room(unpack: Unpack, come: Callable[[Copy, Path], None], said: str) -> None:
+    """It would come into the table, or stop the undo in the middle."""
+    copy = unpack("v9", "cow_part")
+    before = state(copy)
+    time = rolled_back(copy)
+    come(copy, copy.path / room_folder(time) / "kept")
+    refused(copy, time, said)
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
+    assert state(copy) != before
 
 
 def other_value(copy: Copy) -> None:

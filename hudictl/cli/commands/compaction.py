@@ -81,7 +81,8 @@ def unschedule(
 
     The next compaction plans the file groups again. Refused on table version 6 if later writes have put logs into the
     file slices: without the plan, readers would not find their rows. Operations are only taken out of a compaction that
-    has not begun; `hudictl undo` takes that back.
+    has not begun; `hudictl undo` takes that back. Stop all writers first: on table version 6, none can begin meanwhile,
+    and if one came all the same, the plan stays as it was (12).
 
     In hudi-cli: `compaction unschedule`, `compaction unscheduleFileId`.
     """

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hudictl.errors import StorageFailed
-from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, State, parse_instant_file, time_plus_ms
+from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, parse_instant_file
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.ops.session import Kind
+from hudictl.ops.writers_out import request_for_nobody
 from hudictl.state.as_left import on_timeline
 from hudictl.storage import files_below
 from hudictl.storage.keeping import made_files
 from hudictl.table.kept import Room, keeping, room_folder
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import create_instant_file, delete_instant_files, load_timeline
+from hudictl.table.timeline.active import delete_instant_files, load_timeline
 from hudictl.workers import blocks_of
 
 _ASIDE = "aside"
@@ -22,11 +23,10 @@ _SHOWN = "shown"
 
 
 def keep_writers_out(table: Table, room: Room) -> None:
-    """Requests a restore without a plan beside a rollback: Hudi's writers begin nothing beside one, and nobody can
-    execute it. The rollback itself cannot be made pending, a writer would execute it again; a restore can. Raises
-    Conflict, Unsupported, StorageFailed."""
-    if room.operation == Kind.ROLLBACK.value:
-        create_instant_file(keeping(table, room), time_plus_ms(room.times[-1], 1), RESTORE, State.REQUESTED)
+    """Beside the undo of a restore, the restore itself does: it becomes pending again. A rollback cannot become so, a
+    writer would execute it. Raises Conflict, Unsupported, StorageFailed."""
+    if room.operation != Kind.RESTORE.value:
+        request_for_nobody(keeping(table, room), room.times[-1])
 
 
 def request_of_undo(table: Table, undo: str) -> list[str]:

@@ -36,6 +36,7 @@ from hudictl.ops.put_back.planning import (
 from hudictl.ops.session import Begun, Kind, Session, change_on_engine, changing
 from hudictl.ops.undo.execute import remove_traces
 from hudictl.ops.undo.instants import create_metafile
+from hudictl.ops.writers_out import settle
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.as_left import changes_metadata_table, on_timeline
 from hudictl.state.facts import signs_of_damaged
@@ -123,6 +124,7 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Content
     keep_writers_out(table, room)
     contents = contents_of(table, room)
     _make_pending(session, room)
+    settle()
     # Of a write that never completed, or of none: if it is older than the first commit, readers that list folders see
     # its rows. Only the metadata table hides them.
     late = plan.of in _MAY_BE_HIDDEN and not plan.instants

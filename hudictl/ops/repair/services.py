@@ -62,7 +62,10 @@ def plan_unscheduling(session: Session, time: str, asked: Collection[str], idle_
         f"{count_of(len(groups), 'operation')} of {len(planned):,} to take out: {named}",
         f"{_NOT_BEGUN}; readers find all rows without these operations",
     )
-    return RepairPlan(Kind.UNSCHEDULE, time, (_rewritten(session.table, signs, request, reasons, body),), session.lock)
+    changed = (_rewritten(session.table, signs, request, reasons, body),)
+    # Below version 8 a writer puts its logs where the plan says: with the other plan readers do not find them.
+    alone = not session.table.rules.logs_named_by_writer
+    return RepairPlan(Kind.UNSCHEDULE, time, changed, session.lock, alone=alone)
 
 
 def plan_pruning(session: Session, time: str, asked: Collection[str], idle_ms: int) -> RepairPlan:

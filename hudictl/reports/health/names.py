@@ -25,6 +25,7 @@ FINDINGS: Mapping[str, str] = {
     "files.cleans": "clean-in-the-way",
     "files.metafiles": "partition-metafile-damaged",
     "services.plans": "plan-names-missing-file",
+    "services.outside": "logs-outside-plan",
     "services.overwritten": "clustering-overwritten",
     "services.undone": "changes-undone",
     "services.clusterings": "clustering-elsewhere clustering-waits",

@@ -4,12 +4,14 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import CLUSTERING, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.layouts import HASHING_METADATA
+from hudictl.formats.plans import decode_compaction_groups
 from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
@@ -17,9 +19,10 @@ from hudictl.state.timeline.overwritten import is_clustering, undone_by
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
 from hudictl.state.timeline.unfinished import Remedy
 from hudictl.storage import entries_of, first_elsewhere
+from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.settings import CLUSTERING_UPDATES
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.active import load_timeline, read_instant
 from hudictl.table.timeline.commits import read_requested_replace
 
 
@@ -74,6 +77,34 @@ def _lost(look: Look) -> dict[Instant, set[str]]:
     lost = {path for path in look.facts.sweep.absent(names) if table.storage.stat(path) is None}
     paths = {instant: [data_path(*file) for file in files] for instant, files in planned.items()}
     return {instant: found for instant, files in paths.items() if (found := lost.intersection(files))}
+
+
+def outside(look: Look) -> Iterator[Finding]:
+    """Below version 8: logs in slices that a compaction has opened, whose plan has lost the operation since."""
+    facts, table = look.facts, look.facts.table
+    planned: dict[str, frozenset[Group]] = {}
+    for file in () if table.rules.logs_named_by_writer else chain(*(entry.files for entry in facts.timeline.writes())):
+        if (file.action, file.state) == (COMPACTION, State.REQUESTED):
+            # A plan that cannot be read is a finding of its own.
+            with suppress(Unreadable):
+                planned[file.time] = decode_compaction_groups(read_instant(table, file), file.name)
+    logs = facts.sweep.select("look for logs", partial(_is_outside, planned), planned)
+    for time in sorted({log.data.instant for log in logs}):
+        lost = [log for log in logs if log.data.instant == time]
+        meaning = (
+            f"its plan has no operation for {count_of(len({log.group for log in lost}), 'file group')}, but later "
+            f"writes have put {count_of(len(lost), 'log')} where it was: {named([log.path for log in lost])}. Readers "
+            "miss rows there: they take these logs for all that the file groups have"
+        )
+        instant = facts.timeline.at(time)
+        if instant is not None and instant.pending:
+            meaning += "; with writers stopped, empty the file of its request: then "
+            meaning += f"`{command_of('compaction rebuild-plan', time)}` finds these operations by the logs"
+        yield Finding("logs-outside-plan", ERROR, str(instant), meaning)
+
+
+def _is_outside(planned: Mapping[str, frozenset[Group]], file: StoredFile) -> bool:
+    return not file.data.is_base and file.group not in planned.get(file.data.instant, (file.group,))
 
 
 def clusterings(look: Look) -> Iterator[Finding]:

@@ -59,13 +59,13 @@ FAULTS = (
     Fault(
         "ops/repair/plan.py",
         "        # Before the note: what has a room can be undone, and so forgotten.\n",
-        '        note_loss(session.table, run.time, plan.lost_until or "0")\n',
+        '        note_loss(table, run.time, plan.lost_until or "0")\n',
         "a loss that did not happen can never be withdrawn",
         ("ops/repair/test_archive_loss.py::test_a_loss_that_did_not_happen_can_be_withdrawn",),
     ),
     Fault(
         "ops/repair/plan.py",
-        "        if plan.lost_until:\n            note_loss(session.table, run.time, plan.lost_until)\n",
+        "        if plan.lost_until:\n            note_loss(table, run.time, plan.lost_until)\n",
         "",
         "what a repair has lost is forgotten",
         ("ops/repair/test_archive_loss.py",),

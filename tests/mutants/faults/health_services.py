@@ -93,4 +93,11 @@ FAULTS = (
         "check names a command that refuses",
         (f"{TESTS}::test_no_command_is_named_where_logs_of_later_writes_lie_on_the_slices",),
     ),
+    Fault(
+        SERVICES,
+        "chain(*(entry.files for entry in facts.timeline.writes())):",
+        "chain(*(entry.files for entry in facts.timeline.having(COMPACTION))):",
+        "nothing is said of rows that a compaction has hidden",
+        (f"{TESTS}::test_logs_of_later_writes_without_their_operation",),
+    ),
 )

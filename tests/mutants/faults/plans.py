@@ -3,6 +3,8 @@
 from tests.mutants.fault import Fault
 
 FILE = "ops/repair/services.py"
+PLAN = "ops/repair/plan.py"
+BESIDE = "ops/repair/test_services.py::test_what_came_beside_the_change_of_a_plan"
 PROBLEMS = "state/services/plan_problems.py"
 
 FAULTS = (
@@ -68,5 +70,40 @@ FAULTS = (
         "and not partial and not self.damaged)",
         "and not partial)",
         "files of a failed write stay in partitions that only its cut profile named",
+    ),
+    Fault(
+        FILE,
+        "session.lock, alone=alone)",
+        "session.lock)",
+        "rows of a writer that has read the old plan are lost",
+        (BESIDE,),
+    ),
+    Fault(
+        PLAN,
+        "        settle()\n",
+        "",
+        "a writer that had looked just before begins by the old plan, and its rows are lost",
+        (BESIDE,),
+    ),
+    Fault(
+        PLAN,
+        "        yield\n        _nothing_came(table, run.found, own)\n",
+        "        yield\n",
+        "a run goes on by the old plan, and what is written by the new one is lost",
+        (BESIDE,),
+    ),
+    Fault(
+        PLAN,
+        "        _as_before(table, run.time)\n",
+        "",
+        "the plan stays changed under a run",
+        (BESIDE,),
+    ),
+    Fault(
+        PLAN,
+        "request_for_nobody(kept, run.time)",
+        "request_for_nobody(table, run.time)",
+        "a change that died cannot be undone, and no writer begins",
+        ("ops/repair/test_services.py::test_what_kept_writers_out_of_a_change_that_died_goes_with_its_undo",),
     ),
 )

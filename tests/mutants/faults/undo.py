@@ -18,6 +18,7 @@ EXECUTE_TEST = "ops/put_back/test_execute.py"
 LOST_AGAIN = f"{EXECUTE_TEST}::test_a_file_that_is_lost_after_it_was_back_is_named"
 DROPPED = "ops/put_back/test_metadata_drop.py"
 SINCE_A_DROP = f"{DROPPED}::test_a_change_since_then_refuses_it"
+STRANGERS = "state/test_as_left.py::test_what_a_stranger_has_put_into_the_room"
 ALONE = f"{TEST}::test_while_an_undo_has_begun_nothing_else_begins"
 
 FAULTS = (
@@ -212,8 +213,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    _make_pending(session, room)\n    # Of",
-        "    # Of",
+        "    _make_pending(session, room)\n    settle()\n",
+        "    settle()\n",
         "a writer begins while files are put back",
         (f"{TEST}::test_the_order_of_an_undo",),
     ),
@@ -453,5 +454,26 @@ FAULTS = (
         "",
         "while a rollback is undone, readers miss a partition that the metadata table alone lists",
         ("ops/put_back/test_metadata_drop.py",),
+    ),
+    Fault(
+        AS_LEFT,
+        "        if status.size == ODD and (",
+        "        if False and (",
+        "a link to a folder comes into the table, and counts as a data file",
+        (STRANGERS,),
+    ),
+    Fault(
+        AS_LEFT,
+        "        elif instant and path not in there:\n",
+        "        elif False:\n",
+        "a commit that nobody has written is published",
+        (STRANGERS,),
+    ),
+    Fault(
+        AS_LEFT,
+        "        elif path != path.encode(errors",
+        "        elif False and path != path.encode(errors",
+        "an undo begins, and can never end",
+        (STRANGERS,),
     ),
 )

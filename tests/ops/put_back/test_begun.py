@@ -1,13 +1,15 @@
 """An undo that has begun, and died: no writer begins beside it, and what the operation has hidden stays hidden."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.errors import Conflict, Refused, StorageFailed
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.put_back import execute
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.restore.plan import RestoreOptions
@@ -22,7 +24,8 @@ from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, At, Copy, put, restore, roll_back, session
 from tests.ops.put_back.undo_support import state, undo
-from tests.state.orphans.find_support import between_commits, listed_orphan
+from tests.ops.repair.services_support import compaction, groups_of, unschedule, without_later_logs
+from tests.state.orphans.find_support import LATER, between_commits, listed_orphan
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_later_savepoints=True)
@@ -77,6 +80,59 @@ def test_no_writer_begins_beside_that_of_a_rollback(unpack: Unpack, version: str
     assert begun(copy).meaning.endswith("has begun, and not ended: no writer can start")
     undo(copy, time)
     assert state(copy) == before
+
+
+def orphans(copy: Copy) -> str | None:
+    listed_orphan(copy, between_commits(copy))
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, keep_files=True))
+    return delete_orphans(session(copy.table), made).undo
+
+
+def metadata(copy: Copy) -> str | None:
+    made = plan_metadata_drop(session(copy.table), DropOptions(idle_ms=0, keep_files=True))
+    return drop_metadata(session(copy.table), made).undo
+
+
+def operation(copy: Copy) -> str | None:
+    time, path = compaction(copy)
+    without_later_logs(copy, time)
+    return unschedule(copy, time, groups_of(path)[0])[1]
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [("cow_part", orphans), ("cow_part", metadata), ("mor_pending_compaction", operation)],
+    ids=["orphans", "metadata", "compaction"],
+)
+@pytest.mark.parametrize("ends", ["undo", "drop"])
+def test_nor_beside_that_of_another_operation(
+    unpack: Unpack, version: str, name: str, act: Callable[[Copy], str | None], ends: str
+) -> None:
+    """It would use a metadata table, or find a plan, that is half back."""
+    copy = unpack(version, name)
+    time = act(copy)
+    assert time is not None
+    before = copy.having(RESTORE)
+    dies(copy, time, PROPERTIES)
+    assert pending_restores(copy) == [f"{int(time) + 1}.restore.requested"]
+    assert begun(copy).meaning.endswith("has begun, and not ended: no writer can start")
+    undo(copy, time) if ends == "undo" else drop(copy, time)
+    assert copy.having(RESTORE) == before
+
+
+@pytest.mark.parametrize("what", ["rollback", "restore"])
+def test_a_writer_that_came_just_before_is_waited_for(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """It has looked for pending restores when there was none."""
+    copy = unpack("v9", "cow_savepoints")
+    time = rolled_back(copy) if what == "rollback" else restore(copy, copy.commits[0], options=KEEPING).restore
+    seen, there = copy.commits, copy.data()
+    monkeypatch.setattr(execute, "settle", lambda: copy.write(f"{LATER}.commit.requested"))
+    with pytest.raises(Refused, match="the timeline has changed"):
+        undo(copy, time)
+    assert (copy.commits, copy.data()) == (seen, there)
 
 
 @VERSIONS
@@ -228,14 +284,17 @@ def test_the_metadata_table_stays_in_use_from_then_on(unpack: Unpack, monkeypatc
     assert state(copy) == before
 
 
-@VERSIONS
-def test_an_undo_that_keeps_no_writer_out_says_so(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_part")
-    listed_orphan(copy, between_commits(copy))
-    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, keep_files=True))
-    time = delete_orphans(session(copy.table), made).undo
-    assert time is not None
-    dies(copy, time, PROPERTIES)
+def test_an_undo_that_keeps_no_writer_out_says_so(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has died before."""
+    copy = unpack("v9", "cow_part")
+    time = rolled_back(copy)
+
+    def died(*_: object) -> None:
+        raise StorageFailed("it dies here")
+
+    monkeypatch.setattr(execute, "keep_writers_out", died)
+    with pytest.raises(StorageFailed):
+        undo(copy, time)
     assert begun(copy).severity == ERROR
     assert begun(copy).meaning.endswith("has begun, and not ended: keep writers stopped")
 

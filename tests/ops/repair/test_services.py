@@ -5,7 +5,8 @@ import io
 import fastavro
 import pytest
 
-from hudictl.errors import Conflict, NotFound, Refused
+from hudictl.errors import Conflict, NotFound, Refused, StorageFailed
+from hudictl.formats.instants import RESTORE
 from hudictl.formats.plans import (
     CompactedSlice,
     decode_compaction_groups,
@@ -15,6 +16,8 @@ from hudictl.formats.plans import (
     without_operations,
 )
 from hudictl.library import changes
+from hudictl.ops.repair import plan
+from hudictl.table.kept import room_times
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, Copy, put, session, tree
@@ -127,6 +130,53 @@ def test_a_plan_that_changes_meanwhile(unpack: Unpack) -> None:
     with pytest.raises(Conflict, match="changed since planning"):
         change.execute(session(copy.table), made)
     assert path.read_bytes() == left
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("come", ["20261121040000000.deltacommit.requested", "{}.compaction.inflight"])
+def test_what_came_beside_the_change_of_a_plan(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, when: str, whole: bool, come: str
+) -> None:
+    """Version 6: a writer has put its logs where the old plan said, or a run goes on by it."""
+    copy, time = quiet(unpack, "v6")
+    path = compaction(copy)[1]
+    before, groups = tree(copy.path, OWN), groups_of(path)[: None if whole else 1]
+
+    def comes(*arguments: object) -> None:
+        real(*arguments)
+        # Nobody else may begin.
+        assert [name for name in copy.having(RESTORE) if name.endswith("restore.requested")]
+        copy.write(come.format(time))
+
+    name = "settle" if when == "before" else "_change"
+    real = getattr(plan, name)
+    monkeypatch.setattr(plan, name, comes)
+    with pytest.raises(Conflict, match="another process changed the timeline"):
+        unschedule(copy, time, *groups)
+    (copy.timeline / come.format(time)).unlink()
+    assert tree(copy.path, OWN) == before
+    assert [*room_times(copy.table)] == []
+
+
+def test_what_kept_writers_out_of_a_change_that_died_goes_with_its_undo(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, time = quiet(unpack, "v6")
+    before, groups = tree(copy.path, OWN), groups_of(compaction(copy)[1])
+
+    def died(*_: object) -> None:
+        raise StorageFailed("it dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plan, "_verify", died)
+        patch.setattr(plan, "delete_all", lambda *_: None)
+        with pytest.raises(StorageFailed):
+            unschedule(copy, time, groups[0])
+    assert copy.having(RESTORE)
+    (number,) = room_times(copy.table)
+    back(copy, number)
+    assert tree(copy.path, OWN) == before
 
 
 @VERSIONS

@@ -3,6 +3,7 @@
 import pytest
 
 from hudictl.errors import Refused
+from hudictl.formats.plans import decode_compaction_groups, without_operations
 from hudictl.reports.health import services
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
@@ -50,6 +51,38 @@ def test_a_missing_log_of_a_plan_is_found(unpack: Unpack, version: str) -> None:
     (found,) = lost(copy)
     assert brief(found) == (NAMES_MISSING, ERROR, str(compaction))
     assert path in found.meaning
+
+
+@pytest.mark.parametrize("state", ["requested", "inflight", "completed"])
+def test_logs_of_later_writes_without_their_operation(unpack: Unpack, state: str) -> None:
+    """Version 6: an operation has left the plan while a writer went on by it."""
+    copy = unpack("v6", "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    (log, *_) = sorted(copy.path.rglob(f".[!.]*_{compaction.time}.log.*"))
+    group = log.parent.relative_to(copy.path).as_posix(), log.name[1:].partition("_")[0]
+    for file in [] if state == "requested" else [f"{compaction.time}.compaction.inflight"]:
+        copy.write(file)
+    if state == "completed":
+        copy.write(f"{compaction.time}.commit", b"{}")
+
+    def outside() -> list[Finding]:
+        return [finding for finding in check(copy) if finding.finding == "logs-outside-plan"]
+
+    assert outside() == []
+    request = copy.timeline / f"{compaction.time}.compaction.requested"
+    put(request, without_operations(request.read_bytes(), request.name, {group}))
+    (found,) = outside()
+    assert found.severity == ERROR
+    assert found.subject.startswith(compaction.time)
+    assert log.relative_to(copy.path).as_posix() in found.meaning
+    put(request, b"")
+    assert outside() == []
+    way = f"`hudictl compaction rebuild-plan {compaction.time}` finds these operations by the logs"
+    assert (way in found.meaning) == (state != "completed")
+    if state == "requested":
+        assert follow(copy, f"hudictl compaction rebuild-plan {compaction.time}") == 0
+        assert group in decode_compaction_groups(request.read_bytes(), request.name)
+        assert outside() == []
 
 
 @pytest.mark.slow
