@@ -244,7 +244,8 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     if plan.newer_compactions_that_stay:
         compactions = ", ".join(plan.newer_compactions_that_stay)
         lines.append(
-            f"Read-optimised queries will still show data newer than the target: {compactions} completed after it."
+            "Read-optimised queries will show more rows up to the target than they did then, but none newer: "
+            f"{compactions} completed after it."
         )
     if plan.options.keep_backup:
         lines.append("Copies of the removed instants' timeline files are kept in .hoodie/.rollback_backup.")

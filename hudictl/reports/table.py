@@ -1,7 +1,7 @@
 """``table show``: a table's state, and whether a writer can open it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hudictl.errors import HudictlError, Unreadable, Unsupported
@@ -13,7 +13,7 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import check_last_clean, pending_cleans
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished, in_words
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished, in_words, no_writer
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
@@ -43,7 +43,8 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class PendingEntry:
-    """Something that has not ended. ``name`` is its finding in ``check``; ``at_work`` says why it may be running."""
+    """Something that has not ended. ``name`` is its finding in ``check``; ``at_work`` says why it may be running;
+    ``eager_only``: only writers with eager cleaning of failed writes cannot start."""
 
     name: str
     instant: str
@@ -51,6 +52,7 @@ class PendingEntry:
     at_work: str
     writers_can_start: bool
     remedy: tuple[Remedy, ...]
+    eager_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,11 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
             )
     if operations:
         return _of_operation(pending)
-    stops = next((entry for entry in pending if not entry.writers_can_start and not entry.at_work), None)
+    stops = [entry for entry in pending if not entry.writers_can_start and not entry.at_work]
     if stops:
-        said = f"no writer can start: {stops.instant}: {stops.meaning}"
-        return _Verdict(said, "", False, remedy=stops.remedy, pending=pending)
+        first = min(stops, key=lambda entry: entry.eager_only)
+        said = f"{_stopped(stops)}: {first.instant}: {first.meaning}"
+        return _Verdict(said, "", False, remedy=first.remedy, pending=pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
         return _Verdict(
@@ -237,7 +240,13 @@ def _check_commits(table: Table, timeline: Timeline) -> None:
 def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:
     for entry in find_unfinished(table, signs, DEFAULT_IDLE_MS):
         yield PendingEntry(
-            entry.name, entry.instant, entry.meaning, entry.at_work, entry.writers_can_start, entry.remedy
+            entry.name,
+            entry.instant,
+            entry.meaning,
+            entry.at_work,
+            entry.writers_can_start,
+            entry.remedy,
+            entry.eager_only,
         )
 
 
@@ -251,13 +260,15 @@ def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
     for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, None):
         if row.rollback is None and row.restore is None:
             at_work = "" if row.abandoned else row.reason
-            yield PendingEntry(FAILED_WRITE, row.name, row.reason, at_work, row.writers_can_start, row.remedy)
+            yield PendingEntry(
+                FAILED_WRITE, row.name, row.reason, at_work, row.writers_can_start, row.remedy, row.eager_only
+            )
 
 
 def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     first = pending[0]
     can_start = all(entry.writers_can_start for entry in pending)
-    opens = "a writer can open the table" if can_start else "no writer can start"
+    opens = "a writer can open the table" if can_start else _stopped(pending)
     if first.name == ARMED_ROLLBACK and can_start and not first.at_work:
         opens = DO_NOT_START
     if first.at_work:
@@ -267,6 +278,11 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     return _Verdict(
         f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, remedy=first.remedy, pending=pending
     )
+
+
+def _stopped(pending: Sequence[PendingEntry]) -> str:
+    stops = [entry for entry in pending if not entry.writers_can_start]
+    return no_writer(eager_only=all(entry.eager_only for entry in stops))
 
 
 def _of_writes(timeline: Timeline, pending: tuple[PendingEntry, ...]) -> _Verdict:

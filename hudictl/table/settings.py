@@ -93,6 +93,11 @@ class Settings:
         """One of Hudi's enumerations, in capitals."""
         return self.text(setting).upper()
 
+    @property
+    def cleans_eagerly(self) -> bool:
+        """Whether a writer rolls back failed writes before it begins; several writers never do (0.15.0 to 1.2.0)."""
+        return self.word(CONCURRENCY) == "SINGLE_WRITER" and self.word(FAILED_WRITES_POLICY) == "EAGER"
+
     def missing(self, *thresholds: Setting) -> tuple[str, ...]:
         """The names of settings that are neither specified nor assumed."""
         if self.assume_defaults:

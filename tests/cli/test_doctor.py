@@ -104,6 +104,16 @@ def test_a_store_that_creates_twice_is_a_warning(copy: Copy, tell: Tell, monkeyp
     assert outcomes(tell("doctor", "-t", copy.path, "-o", "json", *LOCAL))["create"][0] == "warning"
 
 
+def test_a_zone_that_is_not_the_writers_is_told(copy: Copy, tell: Tell) -> None:
+    """Every change is refused in it."""
+    tokyo = ("--timezone", "Asia/Tokyo")
+    outcome, text = outcomes(tell("doctor", "-t", copy.path, "-o", "json", *LOCAL, *tokyo))["table"]
+    assert (outcome, "9 h ahead of the writers' zone" in text) == ("missing", True)
+    assert "--timezone to the zone of the table's writers (UTC+00:00)" in tell("doctor", "-t", copy.path, *tokyo).out
+    refused = tell("savepoint", "create", "-t", copy.path, *LOCAL, *tokyo, "--idle", "0s", "--yes")
+    assert (refused.code, text.removeprefix("every change is refused: ") in refused.err) == (13, True)
+
+
 def test_a_driver_that_the_table_needs_is_missing(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hudictl.reports.doctor.host.release", lambda package: "")
     monkeypatch.setitem(sys.modules, "gcsfs", None)

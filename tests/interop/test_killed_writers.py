@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.reports.health.check import check_table
+from hudictl.reports.health.finding import ERROR
+from hudictl.reports.table import describe_table
+from hudictl.table.open import open_table
 from tests import support
 from tests.helpers import tree
 from tests.interop import product
-from tests.interop.judge import Judge, start
+from tests.interop.judge import Judge, JudgeError, start
 from tests.interop.killed import (
     COMPLETED,
     LAZY,
@@ -90,6 +94,43 @@ def test_every_killed_write_is_cleaned_up(judge: Judges, tables: Tables, case: C
     killed = written(judge, tables, case, tmp_path)
     assert product.clean_failed(killed.path) == 0
     assert_cleaned(killed)
+
+
+ONE_BY_ONE = {"hoodie.clean.automatic": "false", **MARKERS["direct"]}
+MERGE_LOGS = {
+    "hoodie.log.compaction.inline": "true",
+    "hoodie.log.compaction.blocks.threshold": "1",
+    "hoodie.optimized.log.blocks.scan.enable": "true",
+    **ONE_BY_ONE,
+}
+
+
+@pytest.mark.full
+@pytest.mark.short("v6-write", "v9-log compaction")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("died", ["write", "log compaction"])
+def test_below_later_commits_eager_cleaning_fails_until_resume(
+    judge: Judges, tables: Tables, version: str, died: str, tmp_path: Path
+) -> None:
+    """By its own guard each writer stops at the rollback, and lazy ones do not: check says which."""
+    hudi, table = judge(version), tables(version, "mor")
+    path = shutil.copytree(table.path, tmp_path / "table")
+    eager = {**table.options, **(ONE_BY_ONE if died == "write" else MERGE_LOGS)}
+    events = (r"create [abcd]/\..*\.log\.",) if died == "write" else (r"\.logcompaction\.inflight", r"create [abcd]/\.")
+    with hudi.dying(path, *events, number=2):
+        hudi.upsert(path, WRITTEN, options=eager)
+    hudi.upsert(path, WRITTEN, options={**table.options, **ONE_BY_ONE, **LAZY})
+    # The first one requests the rollback; a log compaction runs at the end of a write.
+    for _ in range(2):
+        with pytest.raises(JudgeError, match="Found commits after time"):
+            hudi.upsert(path, WRITTEN, options=eager)
+    (found,) = [e for e in check_table(open_table(str(path)), product.ENGINE, 0).findings if e.severity == ERROR]
+    assert (found.finding, "no writer with eager cleaning" in found.meaning) == ("pending-rollback", True)
+    assert not describe_table(open_table(str(path))).writers_can_start
+    hudi.upsert(path, WRITTEN, options={**table.options, **ONE_BY_ONE, **LAZY})
+    assert product.resume(path) == 0
+    assert describe_table(open_table(str(path))).writers_can_start
+    hudi.upsert(path, WRITTEN, options=eager)
 
 
 @pytest.mark.full

@@ -134,6 +134,7 @@ def test_a_savepoint_beside_a_pending_compaction_holds_when_that_is_completed_an
 
     hudi.compact(base, "run", {**MOR, **COMPACT})
     hudi.upsert(base, rows("abc", 5), options=MOR)
+    assert run(["check", "--table", str(base)]) == 0
     hudi.compact(base, "scheduleAndExecute", {**MOR, **COMPACT})
     hudi.upsert(base, rows("abc", 6), options=MOR)
     hudi.clean(base, {**ONE_VERSION, **MOR})

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 def doctor(common: TableOptions, engine_options: EngineOptions, no_spark: bool) -> None:
     """Check what hudictl needs on this host, and what it needs for a table: report what is missing, and what to do.
 
-    Without a table nothing is written, and no store is asked. With a table, hudictl lists one folder of it. It creates
-    a temporary file in `.hoodie/.hudictl`, and deletes it.
+    Without a table nothing is written, and no store is asked. With a table, hudictl lists its timeline. It creates a
+    temporary file in `.hoodie/.hudictl`, and deletes it.
 
     Profiles are checked, too, without a profile all: references, values, and secrets that others can read.
 
@@ -146,8 +146,24 @@ def _table(common: TableOptions) -> "Iterator[Checkup]":
         with leaving_nothing(opened[0]):
             yield checked("create", partial(table.create_checkup, opened[0]))
             yield checked("clock", partial(table.clock_checkup, opened[0]))
-        yield checked("table", lambda: table.table_checkup(opened[0], common.timezone))
+        yield checked("table", lambda: _look_at_table(common, opened[0]))
         yield checked("lock", partial(_lock, common, opened[0]))
+
+
+def _look_at_table(common: TableOptions, storage: "Storage") -> "Checkup":
+    from hudictl.errors import Refused
+    from hudictl.ops.guards.clock import writers_zone
+    from hudictl.reports.doctor.checkup import MISSING, Checkup
+    from hudictl.reports.doctor.table import table_checkup
+    from hudictl.table.table import table_at
+    from hudictl.table.timeline.active import load_timeline
+
+    table = table_at(storage, common.timezone)
+    try:
+        writers_zone(table, load_timeline(table))
+    except Refused as error:
+        return Checkup("table", MISSING, f"every change is refused: {error.message}", error.hint)
+    return table_checkup(table)
 
 
 def _lock(common: TableOptions, storage: "Storage") -> "Checkup":

@@ -38,6 +38,7 @@ _HIDDEN = (
     "marker_type",
     "markers_partial",
     "writers_can_start",
+    "eager_only",
     "rollback",
     "restore",
     "reason",

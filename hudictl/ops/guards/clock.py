@@ -17,7 +17,7 @@ def writers_zone(table: Table, timeline: Timeline) -> None:
         return
     hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
     raise Refused(
-        f"this command would write instant times in {table.zone_text}. That is {hours} the writers' zone "
+        f"a change would write instant times in {table.zone_text}. That is {hours} the writers' zone "
         f"({seen.offset_text}), according to the modification times of {first_few(seen.instants, most=3)}",
         hint=f"set --timezone to the zone of the table's writers ({seen.offset_text}); if the table is a copy with "
         "wrong modification times, `touch` the newest .requested files of its timeline",

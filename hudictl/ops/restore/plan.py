@@ -101,7 +101,8 @@ class RestorePlan:
     - ``savepoints_deleted``: later savepoints.
     - ``protecting_savepoint``: the target has no savepoint except hudictl's temporary one.
     - ``rollbacks_removed``: rollback instants; ``rollbacks_discarded``: pending rollbacks of kept instants.
-    - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
+    - ``newer_compactions_that_stay``: they completed after the target, and have no newer rows; read-optimised queries
+      show rows up to the target that they did not show then.
     - ``overlaps``: the instants on which the two rules differ.
     - ``checkpoint``: Hudi Streamer's, if it changes.
     - ``table_type_before``: the type that the table had, if the restore changes it.

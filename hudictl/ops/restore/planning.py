@@ -323,7 +323,8 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
 
 
 def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
-    """The kept compactions that completed after the target: with them, the read-optimised view is newer than it."""
+    """The kept compactions that completed after the target. They were planned before it and have no newer rows, but by
+    them read-optimised queries show more than they did at the target."""
     completed = scope.commit.completion_time
     if table.is_cow or completed is None:
         return ()

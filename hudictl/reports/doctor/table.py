@@ -10,7 +10,7 @@ from hudictl.storage import Storage
 from hudictl.storage.open import find_credentials
 from hudictl.table.clock import clock_sentence, measure_clock
 from hudictl.table.probe import probe_create
-from hudictl.table.table import table_at
+from hudictl.table.table import Table
 
 _SKEW_MS = 5_000
 """hudictl computes with the store's clock; Hudi's writers and their heartbeats with that of their own host."""
@@ -65,9 +65,7 @@ def clock_checkup(storage: Storage) -> Checkup:
     return Checkup("clock", OK, clock_sentence(clock))
 
 
-def table_checkup(storage: Storage, zone: str | None) -> Checkup:
-    """Raises NotFound, Unreadable, UsageError, StorageFailed."""
-    table = table_at(storage, zone)
+def table_checkup(table: Table) -> Checkup:
     zone_said = "" if table.zone else "; the time zone of its instants is not known: this host's is assumed"
     return Checkup("table", OK, f"{table.name}: version {table.version}, {table.type}{zone_said}")
 

@@ -15,8 +15,11 @@ def unfinished(look: Look) -> Iterator[Finding]:
     """Restores and rollbacks that have not ended, except rollbacks of a pending restore, which ends them itself."""
     for entry in find_unfinished(look.facts.table, look.facts.signs, look.idle_ms):
         if entry.at_work:
-            yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
+            yield Finding("at-work", INFO, entry.instant, f"{entry.told}; {entry.at_work}")
         # An empty result is a finding of its own.
+        elif entry.eager_only and not look.settings.cleans_eagerly:
+            meaning = f"{entry.meaning}: the writers' next clean-up of failed writes executes it"
+            yield Finding(entry.name, WARNING, entry.instant, meaning, entry.remedy)
         elif not entry.completed:
             grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not entry.writers_can_start
             yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, entry.told, entry.remedy)

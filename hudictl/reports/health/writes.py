@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hudictl.phrases import command_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended
 from hudictl.state.metadata.gap import read_though_pending
+from hudictl.state.timeline.unfinished import no_writer
 from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.table.writers.markers import last_marker_ms, marker_folders
 
@@ -19,7 +20,10 @@ def failed_writes(look: Look) -> Iterator[Finding]:
         meaning = row.reason
         if row.instant in read:
             meaning += "; it is older than every completed write: readers that list folders see its rows"
-        severity = ERROR if row.instant in read or not row.writers_can_start else WARNING
+        stops = not row.writers_can_start and (look.settings.cleans_eagerly or not row.eager_only)
+        if stops and row.eager_only:
+            meaning += f": {no_writer(eager_only=True)}"
+        severity = ERROR if row.instant in read or stops else WARNING
         yield Finding(FAILED_WRITE, severity, row.name, meaning, row.remedy)
 
 

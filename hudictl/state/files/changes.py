@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
-from hudictl.formats.file_names import base_format, data_path
+from hudictl.formats.file_names import base_format, data_path, parse_data_file
 from hudictl.state.files.partition import (
     NO_RECORDS,
     Contradiction,
@@ -106,13 +106,17 @@ def unseen_in(view: View, today: View, place: Partition[PackedRecords]) -> list[
     records = (place.given or NO_RECORDS).unpack(view, place.written)
     needed, seen = (judge(place.path, place.files, records, entry).needed for entry in (view, today))
     read = {file.path for file in seen}
-    return [file.path for file in needed if file.path not in read and _has_rows(file, records, view)] or None
+    return [
+        file.path for file in needed if file.path not in read and may_have_rows(file.data.name, records, view)
+    ] or None
 
 
-def _has_rows(file: StoredFile, records: Records, view: View) -> bool:
+def may_have_rows(name: str, records: Records, view: View) -> bool:
     """Whether a required file may have rows. Below table version 8 a log whose writers are all on the timeline has only
     the blocks of rolled-back writes, if no kept commit names it."""
-    data = file.data
+    data = parse_data_file(name)
+    if data is None:
+        return False
     told = not view.rules.logs_named_by_writer and not data.is_base and data.instant >= view.committed.start
     return not data.cdc and (data.name in records.written if told else True)
 

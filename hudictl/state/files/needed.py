@@ -109,7 +109,7 @@ def judged(
         weighed = weigh_table(case, facts.sweep, facts.known)
     if any(entry.missing for entry in weighed):
         # Rarely needed, and slow: the files that compactions have read.
-        case = _with_compacted(facts, case)
+        case = with_compacted(facts, case)
         weighed = weigh_table(case, facts.sweep, facts.known)
     return case, outcome_of(weighed)
 
@@ -215,7 +215,7 @@ def with_completions(facts: Facts, case: Case, undated: Collection[str]) -> Case
     return replace(case, view=replace(case.view, committed=replace(committed, completion=completion)))
 
 
-def _with_compacted(facts: Facts, case: Case) -> Case:
+def with_compacted(facts: Facts, case: Case) -> Case:
     """Adds what completed compactions have read. Raises Unreadable: the plan of one."""
     found: dict[str, dict[str, dict[str, set[str]]]] = {}
     for instant in facts.timeline.having(COMMIT):

@@ -1,13 +1,13 @@
 """Which files of a partition a savepoint must name. The engine runs these functions where the partition is listed."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
 from hudictl.copy_workers import FolderFiles, folder_files
 from hudictl.formats.file_names import PARTITION_METAFILE, data_path, parse_data_file
-from hudictl.state.files.changes import tallied
+from hudictl.state.files.changes import Future, may_have_rows, tallied
 from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
 from hudictl.table.files.decoded import names_of
 from hudictl.table.files.slices import (
@@ -105,11 +105,25 @@ def _named_by_hudi(
 
 
 def outside(view: View, place: Partition[PackedRecords]) -> list[str] | None:
-    """The paths of required files of a partition that the savepoint does not protect."""
+    """The paths of required files of a partition that the savepoint does not protect, if rows are missing after a clean
+    that deletes all such: the slice before a compaction's has the same rows. Logs without rows are left out."""
     protected = {slice_of(view.rules, name) for name in names_of(place.saved)}
     records = (place.given or NO_RECORDS).unpack(view, place.written, place.saved)
     there = (name for name, size in tallied(place, records, view).needed.items() if size is not None)
-    return [data_path(place.path, name) for name in there if slice_of(view.rules, name) not in protected] or None
+    found = [name for name in there if slice_of(view.rules, name) not in protected]
+    if not found:
+        return None
+    going = frozenset(name for name in place.names if slice_of(view.rules, name) not in protected)
+    cleaned = replace(records, cleaned=records.cleaned | going)
+    then = tallied(place, cleaned, view, future=Future(going))
+    whole = {*map(_file_id, then.needed)}.difference(map(_file_id, then.missing))
+    named = (name for name in found if _file_id(name) not in whole and may_have_rows(name, records, view))
+    return [data_path(place.path, name) for name in named] or None
+
+
+def _file_id(path: str) -> str:
+    data = parse_data_file(path.rpartition("/")[2])
+    return data.file_id if data else path
 
 
 def slice_of(rules: Rules, name: str) -> Collection[str]:

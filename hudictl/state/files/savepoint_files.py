@@ -9,7 +9,15 @@ from hudictl.copy_workers import FolderFiles
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.state.facts import Facts
-from hudictl.state.files.needed import Case, Outcome, compactions_by_partition, judged, turned, with_completions
+from hudictl.state.files.needed import (
+    Case,
+    Outcome,
+    compactions_by_partition,
+    judged,
+    turned,
+    with_compacted,
+    with_completions,
+)
 from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
 from hudictl.state.files.protected import Protected, RecordsOfWays, outside, protect, to_copy
 from hudictl.state.timeline.removed import ways_to
@@ -101,12 +109,18 @@ def unprotected(facts: Facts, ways: Sequence[WayBack]) -> list[str]:
     """The paths of files that a savepoint's commit requires, but the savepoint of ``ways_back`` does not protect, so
     that a clean may delete them. Of all ways to the commit, the one with the fewest such files counts.
 
-    Raises StorageFailed, EngineFailed.
+    Raises Unreadable: the plan of a compaction; StorageFailed, EngineFailed.
     """
     return min((_outside(facts, way.case) for way in ways if not way.outcome.missing), key=len, default=[])
 
 
 def _outside(facts: Facts, case: Case) -> list[str]:
+    found = _looked_outside(facts, case)
+    # Rarely needed, and slow: the files that compactions have read.
+    return _looked_outside(facts, with_compacted(facts, case)) if found else found
+
+
+def _looked_outside(facts: Facts, case: Case) -> list[str]:
     look, records = partial(outside, case.view), case.records.items()
     found = facts.sweep.over("look for unprotected files", look, written=case.written, saved=case.saved, given=records)
     return sorted(chain.from_iterable(found))

@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK, WRITE_ACTIONS, State
+from hudictl.formats.instants import CLUSTERING, COMPACTION, INITIAL, RESTORE, ROLLBACK, WRITE_ACTIONS, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
+from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.kept import begun_undo, can_go_on, read_room
 from hudictl.table.locks.claim import living_owner
@@ -47,8 +48,9 @@ class Unfinished:
     """A restore or rollback that has not ended, or an undo of one.
 
     ``name`` is the name of its finding. ``at_work`` says why it may be running now; "" if it is not.
-    ``writers_can_start``: Hudi's writers can write, although they may roll back something first. ``remedy`` has more
-    than one way if only the operator can know the wanted outcome.
+    ``writers_can_start``: Hudi's writers can write, although they may roll back something first. ``eager_only``: only
+    those with eager cleaning of failed writes cannot start. ``remedy`` has more than one way if only the operator can
+    know the wanted outcome.
     """
 
     name: str
@@ -59,13 +61,19 @@ class Unfinished:
     at_work: str
     writers_can_start: bool
     remedy: tuple[Remedy, ...]
+    eager_only: bool = False
 
     @property
     def told(self) -> str:
         """What it means, also for writers."""
         if self.writers_can_start:
             return f"{self.meaning}: keep writers stopped" if self.name == UNDO_BEGUN else self.meaning
-        return f"{self.meaning}: no writer can start"
+        return f"{self.meaning}: {no_writer(eager_only=self.eager_only)}"
+
+
+def no_writer(*, eager_only: bool) -> str:
+    """Which writers cannot start."""
+    return f"no writer {'with eager cleaning of failed writes ' if eager_only else ''}can start"
 
 
 def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished]:
@@ -82,7 +90,11 @@ def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished
         return [_undo(table, signs, begun, working)]
     restores = [*_restores(table, signs, idle_ms, working)]
     rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
-    return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(table, signs)]
+    return [
+        *restores,
+        *sorted(rollbacks, key=lambda entry: (entry.writers_can_start, entry.eager_only)),
+        *_remnants(table, signs),
+    ]
 
 
 def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
@@ -225,14 +237,19 @@ def rollback_unfinished(
         at_work = _active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
     stuck = target is not None and _is_stuck(signs, target)
     visible = rollback.visible
+    service = _service_rolled_back(table, signs, rollback)
+    eager_only = target is not None and not (visible or service) and eager_cleaning_fails(signs, target)
     if archived:
         meaning = f"a rollback of the archived commit {target} is pending: Hudi's next clean-up of failed writes "
         meaning += "deletes its files, with rows that readers see"
     elif visible:
         meaning = f"a rollback of the completed commit {target} is requested, but not started; "
         meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
+    elif eager_only:
+        meaning = f"a rollback of {target} has not ended, and later commits are completed"
     elif target is not None:
-        meaning = f"a rollback of {target} has not ended: the next writer executes it"
+        executes = f"the next run of this {service}" if service else "the next writer"
+        meaning = f"a rollback of {target} has not ended: {executes} executes it"
     elif instant.state is State.REQUESTED:
         # Hudi's writers delete such a request, and ignore an inflight one (0.15.0 to 1.2.0).
         meaning = "a rollback was requested without a readable plan, and has not started"
@@ -245,8 +262,9 @@ def rollback_unfinished(
         completed=instant.completed,
         meaning=meaning,
         at_work=at_work,
-        writers_can_start=not (visible and stuck) or archived,
+        writers_can_start=not ((visible and stuck) or eager_only) or archived,
         remedy=rollback_of(table, signs, rollback),
+        eager_only=eager_only,
     )
 
 
@@ -273,6 +291,23 @@ def _is_stuck(signs: Signs, target: str) -> bool:
     a savepoint, or later commits are completed."""
     saved = {entry.time for entry in signs.timeline.savepoints()}
     return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())
+
+
+def eager_cleaning_fails(signs: Signs, target: str) -> bool:
+    """Whether the rollback of a pending write or log compaction by writers with eager cleaning fails each time (0.15.0
+    to 1.2.0): later commits are completed, and it has no heartbeat. Compactions and clusterings are exempt."""
+    beats = any(beat.time == target for beat in signs.heartbeats)
+    return not beats and any(entry.time > target for entry in signs.timeline.completed_writes())
+
+
+def _service_rolled_back(table: Table, signs: Signs, rollback: PendingRollback) -> str:
+    """The compaction or clustering that a rollback takes back, which Hudi's writers leave to its next run; else ""."""
+    service = rollback.plan.target.action if rollback.plan else None
+    instant = signs.timeline.find(rollback.target or "", *WRITE_ACTIONS)
+    with suppress(Unreadable):
+        if instant is not None and instant.pending:
+            service = service_of(table, instant)
+    return service if service in (COMPACTION, CLUSTERING) else ""
 
 
 def _is_built_on(table: Table, signs: Signs, target: str) -> bool:

@@ -23,7 +23,7 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.state.timeline.unfinished import Remedy, remedy_of_restore, rollback_of
+from hudictl.state.timeline.unfinished import Remedy, eager_cleaning_fails, remedy_of_restore, rollback_of
 from hudictl.state.writers.activity import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.files.sweep import Sweep, sweep
@@ -56,7 +56,8 @@ class PendingWrite:
     ``remedy`` ends it; it is empty for a bootstrap, and while the write runs or may run.
     ``writers_can_start`` is false if the rollback by Hudi's writers fails each time (0.15.0 to 1.2.0): the metadata
     table was compacted after this write, for example because the write's completed file was lost; the request of a
-    replacecommit cannot be read, on which readers fail, too; or it is a bootstrap (1.0.2, 1.2.0).
+    replacecommit cannot be read, on which readers fail, too; or it is a bootstrap (1.0.2, 1.2.0). ``eager_only``: only
+    writers with eager cleaning of failed writes cannot start, as later commits are completed (0.15.0 to 1.2.0).
     """
 
     instant: str
@@ -80,6 +81,7 @@ class PendingWrite:
     reason: str
     remedy: tuple[Remedy, ...]
     writers_can_start: bool
+    eager_only: bool = False
 
     @property
     def name(self) -> str:
@@ -225,9 +227,15 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     beat = look.beats.get(time)
     restore, rollback = look.restores.get(time), look.rollbacks.get(time)
     compacted, bootstrap = look.compacted.get(time), time in BOOTSTRAPS and look.table.rules.has_completion_times
-    verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms, stuck=compacted is not None)
+    ended = restore is not None or rollback is not None
+    eager_fails = not ended and eager_cleaning_fails(look.signs, time)
+    verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms, _fate(write, compacted, rollback, eager_fails))
     if compacted:
         reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"
+    can_start = compacted is None and not write.problem and not bootstrap
+    eager_only = can_start and eager_fails and not (write.is_service or write.unclear)
+    if eager_only:
+        reason += "; later commits are completed, and eager cleaning of failed writes fails on it"
     if write.problem:
         reason += f"; Hudi's readers and writers fail on its request: {write.problem}"
     return PendingWrite(
@@ -251,7 +259,8 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         restore=restore.instant.time if restore else None,
         reason=f"{reason}; its rollback {rollback.instant.time} is pending" if rollback else reason,
         remedy=_remedy(look, write, verdict, silent=silent_ms >= idle_ms),
-        writers_can_start=compacted is None and not write.problem and not bootstrap,
+        writers_can_start=can_start and not eager_only,
+        eager_only=eager_only,
     )
 
 
@@ -295,16 +304,27 @@ def _removal(look: _Look, write: _Write) -> Remedy:
     return Remedy("hudictl failed-writes clean --policy eager", gone)
 
 
+def _fate(write: _Write, compacted: str | None, rollback: PendingRollback | None, eager_fails: bool) -> str:
+    """What the next run of a table service does with it, and what follows."""
+    log_compaction = write.instant.action == LOGCOMPACTION
+    if compacted or (log_compaction and rollback is not None):
+        return ""
+    fate = ": its next run rolls it back"
+    if log_compaction and eager_fails:
+        fate += "; with eager cleaning of failed writes it fails, as later commits are completed, and then no writer "
+        fate += "can start"
+    return fate
+
+
 def _verdict(
     write: _Write,
     beat: Heartbeat | None,
     restore: PendingRestore | None,
     silent_ms: int,
     idle_ms: int,
-    *,
-    stuck: bool,
+    fate: str,
 ) -> tuple[str, str]:
-    """The verdict and its reason. ``stuck``: Hudi cannot roll the write back."""
+    """The verdict and its reason. ``fate`` is what becomes of a table service."""
     if beat is not None and beat.live and not beat.doubtful:
         return RUNNING, "its heartbeat is live"
     if restore is not None:
@@ -318,7 +338,6 @@ def _verdict(
         said = f"a bootstrap without activity for {span(silent_ms)}: Hudi's next write removes all of it, or fails"
         return FAILED, f"{said}; if it has died, {BOOTSTRAP_AGAIN}"
     if write.is_service:
-        fate = "" if stuck else ": its next run rolls it back"
         return UNKNOWN, f"a table service{fate}; no activity for {span(silent_ms)}"
     if beat is not None:
         return FAILED, f"its heartbeat expired: the last one was {span(beat.age_ms)} ago"

@@ -107,6 +107,29 @@ FAULTS = (
         ("state/files/test_savepoint_files.py::test_the_way_back_of_which_most_is_protected_counts",),
     ),
     Fault(
+        PROTECTED,
+        "    whole = {*map(_file_id, then.needed)}.difference(map(_file_id, then.missing))\n",
+        "    whole = {*map(_file_id, then.needed)}\n",
+        "a slice counts as protected though a clean takes some of its rows",
+        ("state/files/test_savepoint_files.py::test_the_slice_before_a_compaction_protects_its_rows",),
+    ),
+    Fault(
+        PROTECTED,
+        "    whole = {*map(_file_id, then.needed)}.difference",
+        "    whole = {*map(_file_id, found)}.difference",
+        "a file group of which nothing is protected counts as whole",
+        (
+            "state/files/test_savepoint_files.py::test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on",
+        ),
+    ),
+    Fault(
+        PROTECTION,
+        "with_compacted(facts, case)) if found else found\n",
+        "case) if found else found\n",
+        "a savepoint that names the slice before a compaction is said to protect too little",
+        ("ops/restore/test_overlaps.py::test_hudictls_own_savepoint_protects_all_when_a_pending_compaction_completes",),
+    ),
+    Fault(
         PROTECTION,
         "    return min((_outside(",
         "    return max((_outside(",

@@ -105,7 +105,7 @@ def test_rollbacks_that_have_not_ended(unpack: Unpack, version: str) -> None:
     assert f"a rollback of the completed commit {saved} is requested, but not started" in armed.meaning
     assert "the commit has a savepoint or later commits: no writer can start" in armed.meaning
     copy.write(f"{LATER}.rollback.requested", rollback_plan(between_commits(copy)))
-    assert brief(one(copy)) == ("pending-rollback", WARNING, f"{LATER} rollback REQUESTED")
+    assert brief(one(copy)) == ("pending-rollback", ERROR, f"{LATER} rollback REQUESTED")
     copy.write(f"{LATER}.rollback.requested", rollback_plan(between_commits(copy)), old=False)
     at_work = one(copy)
     assert brief(at_work) == ("at-work", INFO, f"{LATER} rollback REQUESTED")

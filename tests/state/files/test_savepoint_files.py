@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from hudictl.formats.file_names import PARTITION_METAFILE, parse_data_file
 from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.files import savepoint_files as protection
 from hudictl.state.files.needed import Names, Outcome, judged
-from hudictl.state.files.partition import View
+from hudictl.state.files.partition import NO_RECORDS, PackedRecords, Records, View
 from hudictl.state.files.protected import outside, protect
 from hudictl.state.files.savepoint_files import WayBack, savepoint_map, unprotected, ways_back
 from hudictl.state.timeline.targets import find_commit
@@ -66,13 +67,20 @@ def test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone() -> None:
         assert [entry.size for entry in found.values() if entry] == [14, 7]
 
 
-def lacking(rules: Rules, names: Iterable[str], protected: Names) -> list[str]:
+def lacking(
+    rules: Rules,
+    names: Iterable[str],
+    protected: Names,
+    records: PackedRecords = NO_RECORDS,
+    committed: Committed = Committed({}, "3"),  # noqa: B008  (frozen)
+) -> list[str]:
     """What is not protected of a partition of which readers need some files."""
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
-    view = View(rules, Committed({}, "3"), frozenset())
+    view = View(rules, committed, frozenset())
     named = protected.get("p")
     saved = [SavedNames("/".join(named))] if named else []
-    return sorted(outside(view, Partition("p", listing, saved=saved)) or ())
+    place = Partition("p", listing, saved=saved, given=records)
+    return sorted(outside(view, place) or ())
 
 
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:
@@ -81,6 +89,35 @@ def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on
     assert lacking(V6, names, {"p": (OTHER,)}) == []
     assert lacking(V6, names, {"q": (BASE,)}) == [f"p/{LOG}", f"p/{OTHER}", f"p/{BASE}"]
     assert lacking(V9, names, {"p": (BASE, OTHER)}) == [f"p/{LOG}"]
+
+
+SECOND = "20261121000000300"
+COMPACTED = f"f-0_0-1-1_{SECOND}.parquet"
+READ = PackedRecords(Records(compacted={"f-0": {SECOND: {BASE, LOG}}}))
+
+
+@pytest.mark.parametrize("rules", [V6, V9], ids=["v6", "v9"])
+def test_the_slice_before_a_compaction_protects_its_rows(rules: Rules) -> None:
+    """A clean may take the compaction's slice: readers use the one before then. Not where a file that it has read is
+    not protected, or not there, nor where rows of a kept commit are in the compaction's slice."""
+    first = LOG.split("_")[1].split(".")[0]
+    committed = Committed({first: first, SECOND: SECOND}, first)
+    lack = partial(lacking, rules, committed=committed)
+    both = {"p": (BASE, LOG)}
+    assert lack([BASE, LOG, COMPACTED], both, READ) == []
+    assert lack([BASE, LOG, COMPACTED], both) == [f"p/{COMPACTED}"]
+    assert lack([BASE, COMPACTED], {"p": (BASE,)}, READ) == [f"p/{COMPACTED}"]
+    assert lack([BASE, LOG, COMPACTED], {"q": both["p"]}, READ) == [f"p/{COMPACTED}"]
+
+
+def test_logs_of_later_commits_are_not_called_required_below_version_8() -> None:
+    """Their names are those of the compaction's slice, whoever wrote them; a record tells those with rows."""
+    log = f".f-0_{SECOND}.log.1_0-1-1"
+    lack = partial(lacking, V6, committed=Committed({SECOND: SECOND}, SECOND))
+    assert lack([BASE, LOG, COMPACTED, log], {"p": (BASE, LOG)}, READ) == []
+    assert lack([COMPACTED, log], {"q": ()}) == [f"p/{COMPACTED}"]
+    told = replace(READ, written=((SECOND, log),))
+    assert lack([BASE, LOG, COMPACTED, log], {"p": (BASE, LOG)}, told) == [f"p/{log}", f"p/{COMPACTED}"]
 
 
 def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
