@@ -278,4 +278,18 @@ FAULTS = (
         "nobody says that the writers archive beyond the savepoint",
         ("ops/savepoint/test_guards.py::test_writers_that_archive_beyond_savepoints_are_said",),
     ),
+    Fault(
+        PLANNING,
+        "    needed = check_files(facts, session.engine, commit, ways)\n    _own_files_only(facts, ways)\n",
+        "    needed = check_files(facts, session.engine, commit, ways)\n",
+        "a savepoint is made to which hudictl cannot restore",
+        ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
+    ),
+    Fault(
+        PLANNING,
+        "    _own_files_only(facts, ways)\n    added",
+        "    added",
+        "an old savepoint is mended to which hudictl cannot restore",
+        ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
+    ),
 )
