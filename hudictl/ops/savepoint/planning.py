@@ -91,7 +91,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     needed = check_files(facts, session.engine, commit, ways)
-    _own_files_only(facts, ways)
+    own_files_only(facts, ways)
     files, size = savepoint_map(facts, commit, ways)
     file_guards.nothing_rolled_back(facts, session.engine, needed, files, f"a savepoint on {commit.time} is refused")
     return SavepointPlan(
@@ -215,7 +215,7 @@ def check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Wa
     return way.outcome
 
 
-def _own_files_only(facts: Facts, ways: Sequence[WayBack]) -> None:
+def own_files_only(facts: Facts, ways: Sequence[WayBack]) -> None:
     """As a restore refuses, but metadata of later instants that cannot be read names nothing. Raises Unsupported."""
     removed = possible_way(ways).case.view.removed
     facts = replace(facts, commits=LazyCommits(facts.table, facts.timeline, damaged_ok=True))
@@ -260,7 +260,7 @@ def _existing(
     facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
     ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
     check_files(facts, session.engine, commit, ways)
-    _own_files_only(facts, ways)
+    own_files_only(facts, ways)
     added = unprotected(facts, ways)
     files = dict(metadata.files)
     if added:

@@ -198,8 +198,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    check_files(facts, session.engine, commit, ways)\n    _own_files_only(facts, ways)\n    added",
-        "    _own_files_only(facts, ways)\n    added",
+        "    check_files(facts, session.engine, commit, ways)\n    own_files_only(facts, ways)\n    added",
+        "    own_files_only(facts, ways)\n    added",
         "a savepoint that is there is not proved",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
     ),
@@ -280,14 +280,14 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    needed = check_files(facts, session.engine, commit, ways)\n    _own_files_only(facts, ways)\n",
+        "    needed = check_files(facts, session.engine, commit, ways)\n    own_files_only(facts, ways)\n",
         "    needed = check_files(facts, session.engine, commit, ways)\n",
         "a savepoint is made to which hudictl cannot restore",
         ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
     ),
     Fault(
         PLANNING,
-        "    _own_files_only(facts, ways)\n    added",
+        "    own_files_only(facts, ways)\n    added",
         "    added",
         "an old savepoint is mended to which hudictl cannot restore",
         ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),

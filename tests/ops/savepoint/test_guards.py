@@ -39,6 +39,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.ops.restore.strangers_support import without_metadata_table
+from tests.ops.savepoint.pruning_support import plant
 from tests.reports.health.check_support import check
 from tests.state.orphans.find_support import LONG_AGO, delete, rolled_back
 
@@ -370,12 +371,9 @@ def test_none_is_made_before_a_commit_that_no_restore_can_take_back(unpack: Unpa
     copy = unpack(version, "upgraded_mor")
     first = support.history_facts(version, "upgraded_mor")["instants"]["v6 first"]
     writes = [time for time in copy.commits if time > first]
-    names = {str(path.parent.relative_to(copy.path)): (path.name,) for path in copy.path.glob(f"*/*_{first}.parquet")}
     for there in (False, True):
         if there:
-            copy.write(f"{first}.savepoint.inflight")
-            body = fmt.encode(fmt.SavepointMetadata("ann", 1_700_000_000_000, "", names))
-            copy.write(f"{first}_{time_plus_ms(writes[-1], 9000)}.savepoint", body)
+            plant(copy, first)
         with pytest.raises(Unsupported, match=rf"{writes[0]} has written into .*_{first}\.log\..*, a log of {first}: "):
             planned(copy, first)
     assert planned(copy, writes[0]).target == writes[0]
