@@ -439,21 +439,6 @@ FAULTS = (
         "a rollback loses an index that the next commit has written into",
         (BESIDE, "ops/rollback/test_indexes.py"),
     ),
-    # Below version 8 1.0.2 gives all logs the token of the first one.
-    Fault(
-        UNDO,
-        "        if self._named:\n            return {log.data.instant}\n",
-        "        if self._named or log.data.write_token == FIRST_LOG:\n            return {log.data.instant}\n",
-        "records of a removed instant stay in the metadata table where 1.0.2 writes table version 6",
-        (f"{REASONS}::test_version_6_a_log_goes_with_its_writer_whatever_its_token",),
-    ),
-    Fault(
-        UNDO,
-        "begins_group(log.data) and time == log.data.instant\n",
-        "begins_group(log.data)\n",
-        "a block of an archived instant comes to count where 1.0.2 writes table version 6",
-        (f"{REASONS}::test_version_6_a_block_counts_only_with_its_instant_in_the_data_table",),
-    ),
     # File groups that a removed write has begun.
     Fault(
         UNDO,
