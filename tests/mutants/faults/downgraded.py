@@ -1,4 +1,4 @@
-"""Logs that a downgrade has left with names of table version 8."""
+"""Logs that a downgrade has left with names of table version 8; and those that 1.0.2 writes in version 6."""
 
 from tests.mutants.fault import Fault
 
