@@ -260,14 +260,16 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
         yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
     held = logs_of_kept(look.facts, way.case.view.removed)
     if held:
-        time, log = held[0]
+        time, log, _ = held[0]
         meaning = (
             f"`hudictl restore` refuses it: {time} has written into {log}, a log of a commit that would stay, from "
             "before an upgrade to table version 8 or of a resized bucket. Make savepoints on later commits"
         )
         remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
         yield Finding("savepoint-not-restorable", WARNING, commit.time, meaning, remedy)
-    bare = [] if lost else unprotected(look.facts, ways)
+    # Logs of later commits alone count as its commit's, by their names.
+    later = {log for _, log, shared in held if not shared}
+    bare = [] if lost else [path for path in unprotected(look.facts, ways) if path not in later]
     if bare:
         files = f"{count_of(len(bare), 'file')} ({named(bare)})"
         meaning = f"it does not name {files} required by its commit: a clean may delete them"

@@ -45,10 +45,10 @@ def borrowed_logs(facts: Facts, removed: Mapping[str, Instant | None], backup: C
     return found
 
 
-def logs_of_kept(facts: Facts, removed: Collection[str]) -> list[tuple[str, str]]:
+def logs_of_kept(facts: Facts, removed: Collection[str]) -> list[tuple[str, str, bool]]:
     """The completed writes among some instants that have written into logs under the name of another completed one,
-    each with such a log: nothing can take these rows back. See ``own_files_only``, which refuses. Raises StorageFailed,
-    EngineFailed."""
+    each with such a log, and whether others have written into it, too: nothing can take these rows back. See
+    ``own_files_only``, which refuses. Raises StorageFailed, EngineFailed."""
     if not facts.table.rules.logs_named_by_writer or facts.table.is_cow or not removed:
         return []
     own = frozenset(removed).union(entry.time for entry in facts.timeline.writes() if entry.pending)
@@ -58,11 +58,12 @@ def logs_of_kept(facts: Facts, removed: Collection[str]) -> list[tuple[str, str]
 
 def _in_others(
     removed: frozenset[str], own: frozenset[str], partition: str, writes: Sequence[Written]
-) -> list[tuple[str, str]] | None:
+) -> list[tuple[str, str, bool]] | None:
+    kept = {name for entry in writes if entry.time not in removed for name in split_names(entry.names)}
     named = ((entry.time, name) for entry in writes if entry.time in removed for name in split_names(entry.names))
     parsed = ((time, parse_data_file(name)) for time, name in named)
     return [
-        (time, data_path(partition, data.name))
+        (time, data_path(partition, data.name), data.name in kept)
         for time, data in parsed
         if data is not None and not data.is_base and data.instant not in own
     ] or None
