@@ -6,7 +6,7 @@ record has the state of timeline, properties and metadata table at the beginning
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -221,12 +221,13 @@ def room_of(table: Table, time: str) -> Room | None:
     return next((room for room in rooms if room is not None and time in room.times), None)
 
 
-def refuse_keeping_late(table: Table, time: str | None, *, asked: bool) -> None:
+def refuse_keeping_late(table: Table, begun: Iterable[str], *, asked: bool) -> None:
     """Raises Refused: an operation that has begun without a room is to keep its files; Unreadable."""
-    if asked and time is not None and room_of(table, time) is None:
+    late = [time for time in begun if room_of(table, time) is None] if asked else []
+    if late:
         raise Refused(
-            f"{time} was begun without --keep-files, and may have deleted some files: not all can be kept",
-            hint="run the command without --keep-files",
+            f"{late[0]} was begun without --keep-files, and may have deleted some files: not all can be kept",
+            hint="run the command with --delete-files",
         )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.main import run
 from tests import support
 from tests.helpers import tree
 from tests.interop import product
@@ -83,3 +84,30 @@ def test_a_metadata_table_that_was_downgraded_is_right_after_a_restore(
     assert hudi.both_rows(base) == digest(rows("abc", 9))
     # The downgrade has left an instant of its own in the metadata table's timeline alone.
     assert {*slugs(base)} <= {"times-not-kept", "instant-lost"}
+
+
+@pytest.mark.full
+@pytest.mark.short("v8-True")
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_metadata_table_that_a_later_release_writes_in_version_6(
+    judge: Callable[[str], Judge], version: str, compacted: bool, tmp_path: Path
+) -> None:
+    """1.0.2 gives all of its logs the token of the first log of a file group: that of the instant goes all the same."""
+    hudi, base = judge(version), tmp_path / "table"
+    options = {**BY_HAND, **AS_VERSION_6, "hoodie.metadata.record.index.enable": "true"}
+    if compacted:
+        options |= {"hoodie.metadata.compact.max.delta.commits": "2"}
+    hudi.create(base, rows("abc", 1), options)
+    for number in (2, 3):
+        hudi.upsert(base, rows("ab", number), options=options)
+    kept = hudi.both_rows(base)
+    last = hudi.upsert(base, [*rows("bc", 4), [900, 4, "new", "d"]], options=options)
+    assert hudi.properties(base)["hoodie.table.version"] == "6"
+    assert product.command(base, "rollback", last, idle="0s") == 0
+    assert run(["log", "verify", "--table", str(base), "--engine", "local"]) == 0
+    assert hudi.both_rows(base) == kept
+    assert hudi.index_differences(base, keys=[900]) == []
+    hudi.upsert(base, rows("abc", 9), options=options)
+    assert hudi.both_rows(base) == digest(rows("abc", 9))
+    assert hudi.index_differences(base, keys=[900]) == []

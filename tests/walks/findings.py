@@ -46,6 +46,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
     "copied_without_times": {"times-not-kept": "they are the copy's"},
     "other_version": {
         "times-not-kept": "a downgrade writes the timeline anew",
+        "savepoint-not-restorable": "an upgrade leaves logs that later commits have written into, too",
         "metadata-table-version": "an upgrade leaves it for the next write",
     },
     "clock_ahead": {

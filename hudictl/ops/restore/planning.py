@@ -69,8 +69,10 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     ways = scopes(session, signs, target, options)
     first = next(ways)
     goes_with_a_restore(target, before, restores=bool(first.removed or first.found))
-    begun = first.pending.instant.time if first.pending is not None and worked_on(table, first.pending) else None
-    refuse_keeping_late(table, begun, asked=first.options.keep_files)
+    pending = first.pending
+    # Also of Hudi: an inflight one may have deleted files.
+    late = [pending.instant.time] if pending is not None and (pending.begun or worked_on(table, pending)) else []
+    refuse_keeping_late(table, late, asked=first.options.keep_files)
 
     session.engine.start()
     known = read_known(table, session.engine)
@@ -80,7 +82,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         pass
     note, named = session.monitor.note, first.savepointed.partitions.union(*(commit.stats for commit in told.values()))
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
-    if first.pending is not None:
+    if pending is not None:
         told |= backed_up_commits(
             table, [time for time, entry in first.removed.items() if entry is None or entry.pending]
         )

@@ -105,7 +105,9 @@ def plan_rollback(
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, found.outcome)
     begun = [time for time in times if read_operation(table.storage, time)]
-    refuse_keeping_late(table, removal.rollback if removal.rollback in begun else None, asked=options.keep_files)
+    # Also of Hudi: an inflight one may have deleted files.
+    late = [entry.time for entry, _ in stored if entry.time in begun or entry.state is State.INFLIGHT]
+    refuse_keeping_late(table, late, asked=options.keep_files)
     if not begun:
         # One that hudictl has begun could not go back any more: it tells at its end.
         metadata_guards.required_indexes_kept(metadata_table, options.require_index)

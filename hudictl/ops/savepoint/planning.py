@@ -1,6 +1,7 @@
 """Planning a savepoint, with all checks."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from hudictl.engine.base import Engine
@@ -17,6 +18,7 @@ from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
 from hudictl.phrases import count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.files.borrowed import borrowed_logs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.files.savepoint_files import WayBack, possible_way, savepoint_map, unprotected, ways_back
 from hudictl.state.files.savepoints import copied_to, find_savepoint, is_protection, read_savepoint_head, tag_of
@@ -34,6 +36,7 @@ from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.settings import ARCHIVE_BEYOND_SAVEPOINT, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
+from hudictl.table.timeline.commits import LazyCommits
 
 _ENOUGH = 0.9
 """The share of its period after which a repeated savepoint is due again: jobs do not start to the second, and one that
@@ -92,6 +95,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     needed = check_files(facts, session.engine, commit, ways)
+    own_files_only(facts, ways)
     files, size = savepoint_map(facts, commit, ways)
     file_guards.nothing_rolled_back(facts, session.engine, needed, files, f"a savepoint on {commit.time} is refused")
     return SavepointPlan(
@@ -215,6 +219,14 @@ def check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Wa
     return way.outcome
 
 
+def own_files_only(facts: Facts, ways: Sequence[WayBack]) -> None:
+    """As a restore refuses, but metadata of later instants that cannot be read names nothing. Raises Unsupported."""
+    removed = possible_way(ways).case.view.removed
+    facts = replace(facts, commits=LazyCommits(facts.table, facts.timeline, damaged_ok=True))
+    instants = {entry.time: entry for entry in facts.timeline.writes() if entry.time in removed}
+    file_guards.own_files_only(facts, removed, borrowed_logs(facts, instants, {}))
+
+
 def _newest(timeline: Timeline) -> Instant:
     writing = [entry.time for entry in at_work(timeline)]
     oldest = min(writing, default="~")
@@ -231,7 +243,7 @@ def _existing(
     session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
     """The plan for an existing savepoint. It is verified again, because its creation may have died before that; and a
-    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused."""
+    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused, Unsupported."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
@@ -258,6 +270,7 @@ def _existing(
     facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
     ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
     check_files(facts, session.engine, commit, ways)
+    own_files_only(facts, ways)
     added = unprotected(facts, ways)
     files = dict(metadata.files)
     if added:

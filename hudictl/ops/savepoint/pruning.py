@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from hudictl.errors import Conflict, HudictlError, Incomplete, Refused
+from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.restore.plan import RestoreOptions
@@ -12,7 +12,7 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.deletion import nothing_waits_for
 from hudictl.ops.savepoint.fingerprint import prune_fingerprint
 from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult, PruneRow
-from hudictl.ops.savepoint.planning import check_files
+from hudictl.ops.savepoint.planning import check_files, own_files_only
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -166,8 +166,10 @@ def _can_be_restored(facts: Facts, session: Session, time: str) -> bool:
     try:
         commit = find_commit(table, timeline, time)
         saved = find_saved(table, timeline, session.engine, time)
-        check_files(facts, session.engine, commit, ways_back(facts, commit, saved.files, pending_cleans(timeline)))
-    except Refused:
+        ways = ways_back(facts, commit, saved.files, pending_cleans(timeline))
+        check_files(facts, session.engine, commit, ways)
+        own_files_only(facts, ways)
+    except (Refused, Unsupported):
         return False
     return True
 

@@ -14,6 +14,7 @@ from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
+from hudictl.state.files.borrowed import logs_of_kept
 from hudictl.state.files.instant_files import partitions_in_tables
 from hudictl.state.files.metafiles import damaged_metafiles, first_commits, in_base_format
 from hudictl.state.files.needed import UPGRADE_FIRST, judged, needed_files
@@ -259,11 +260,22 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
     dropped = told_dropped(look.dropped, saved.names_in(look.dropped))
     if dropped:
         yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
-    bare = [] if lost else unprotected(look.facts, ways)
+    held = logs_of_kept(look.facts, way.case.view.removed)
+    if held:
+        time, log, _ = held[0]
+        meaning = (
+            f"`hudictl restore` refuses it: {time} has written into {log}, a log of a commit that would stay, from "
+            "before an upgrade to table version 8 or of a resized bucket. Make savepoints on later commits"
+        )
+        remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
+        yield Finding("savepoint-not-restorable", WARNING, commit.time, meaning, remedy)
+    # Logs of later commits alone count as its commit's, by their names.
+    later = {log for _, log, shared in held if not shared}
+    bare = [] if lost else [path for path in unprotected(look.facts, ways) if path not in later]
     if bare:
         files = f"{count_of(len(bare), 'file')} ({named(bare)})"
         meaning = f"it does not name {files} required by its commit: a clean may delete them"
-        remedy = mended(command_of("savepoint create", commit.time))
+        remedy = mended(command_of("savepoint create", commit.time)) if not held else ()
         yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, remedy)
 
 

@@ -32,7 +32,7 @@ FINDINGS: Mapping[str, str] = {
     "hashing.bucket_twins": "bucket-twice",
     "services.stalled": "at-work clean-without-plan pending-indexing",
     "files.savepoints": "savepoint-broken savepoint-interrupted savepoint-protects-too-little "
-    "savepoint-remnant savepoint-without-commit savepoint-partition-dropped",
+    "savepoint-remnant savepoint-without-commit savepoint-partition-dropped savepoint-not-restorable",
     "files.savepoints_behind_archive": "savepoint-behind-archive",
     "files.orphans": "orphans unowned-files timeline-without-end instant-lost",
     "files.blocks_ahead": "rollback-block-ahead",

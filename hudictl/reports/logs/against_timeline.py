@@ -158,8 +158,10 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[st
     # A clustering writes no logs: logs with its instant are in the new buckets of a resize, from other writes.
     resizes = {entry.time for entry in times.timeline.having(CLUSTERING, REPLACECOMMIT)}
     for log, named, mention in found:
-        # A log from before the upgrade to version 8 has the slice's instant in its name; its own commit names it.
-        if log.path in written or named in resizes:
+        # A log from before the upgrade to version 8 has the slice's older instant in its name; its own commit, which
+        # may be archived, names it.
+        archived = mention.instant not in times.known and str(named) < str(mention.instant)
+        if log.path in written or named in resizes or archived:
             continue
         severity = WARNING if str(named) < times.first else ERROR
         yield _of_mention(

@@ -43,7 +43,8 @@ def builds_wait_for(table: Table, timeline: Timeline) -> Instant | None:
 
 
 def begins_group(data: DataFile) -> bool:
-    """Whether a file is the log that begins a file group: it has no records (from version 8 on)."""
+    """Whether a file is the log that begins a file group: it has no records. Below version 8 it need not be: 1.0.2 then
+    gives its token to all logs."""
     return data.write_token == FIRST_LOG and not data.is_base
 
 

@@ -376,7 +376,7 @@ class _View:
 
     def _writers(self, partition: str, log: StoredFile) -> set[str]:
         """The instants of a log's blocks."""
-        if self._named or log.data.write_token == FIRST_LOG:
+        if self._named:
             return {log.data.instant}
         return self._facts.writers.get(log.path) or set(self._headers(partition, log).instants)
 
@@ -417,7 +417,8 @@ class _View:
         for log in newest.logs:
             for time in sorted(self._writers(partition, log) - self._undone):
                 # An archived build: its log only begins the file group, and has no records.
-                built = begins_group(log.data) and committed.completion.get(time, "~") < self._first
+                begins = begins_group(log.data) and time == log.data.instant
+                built = begins and committed.completion.get(time, "~") < self._first
                 if not built and not self._counts(time) and time not in self._taken_back(partition, newest.logs):
                     yield f"{log.data.name} has a block of {time}, which is archived"
 

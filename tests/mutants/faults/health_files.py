@@ -185,8 +185,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    bare = [] if lost else unprotected(",
-        "    bare = unprotected(",
+        "    bare = [] if lost else [",
+        "    bare = [",
         "a savepoint that cannot be restored is told to be created again",
         ("reports/health/test_slices.py::test_a_broken_savepoint_is_not_told_to_be_made_again",),
     ),

@@ -29,8 +29,8 @@ FAULTS = (
     ),
     Fault(
         KEPT,
-        "    if asked and time is not None and room_of(table, time) is None:\n",
-        "    if asked and time is not None and read_room(table, time) is None:\n",
+        "if room_of(table, time) is None] if asked else []\n",
+        "if read_room(table, time) is None] if asked else []\n",
         "rollbacks that ran together and died are never ended by the same command",
         ROOMS,
     ),

@@ -132,10 +132,17 @@ FAULTS = (
     ),
     Fault(
         PRUNING,
-        "        check_files(facts, session.engine, commit, ways_back(",
-        "        (lambda *_: None)(facts, session.engine, commit, ways_back(",
+        "        check_files(facts, session.engine, commit, ways)\n",
+        "",
         "beside a running writer a broken savepoint counts as one that can be restored",
         (f"{OPS}::test_beside_a_running_writer_the_files_decide",),
+    ),
+    Fault(
+        PRUNING,
+        "        own_files_only(facts, ways)\n",
+        "",
+        "beside a running writer a savepoint from before an upgrade counts as one that can be restored",
+        (f"{OPS}::test_one_from_before_an_upgrade_is_not_the_only_one_to_stay",),
     ),
     Fault(
         PRUNING,

@@ -58,8 +58,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    needed = check_files(facts, session.engine, commit, ways)\n    files, size",
-        "    needed = possible_way(ways).outcome\n    files, size",
+        "    needed = check_files(facts, session.engine, commit, ways)\n",
+        "    needed = possible_way(ways).outcome\n",
         "a savepoint is made to which no restore is possible",
         ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
     ),
@@ -198,8 +198,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    check_files(facts, session.engine, commit, ways)\n    added",
-        "    added",
+        "    check_files(facts, session.engine, commit, ways)\n    own_files_only(facts, ways)\n    added",
+        "    own_files_only(facts, ways)\n    added",
         "a savepoint that is there is not proved",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
     ),
@@ -277,5 +277,26 @@ FAULTS = (
         "if False:",
         "nobody says that the writers archive beyond the savepoint",
         ("ops/savepoint/test_guards.py::test_writers_that_archive_beyond_savepoints_are_said",),
+    ),
+    Fault(
+        PLANNING,
+        "    needed = check_files(facts, session.engine, commit, ways)\n    own_files_only(facts, ways)\n",
+        "    needed = check_files(facts, session.engine, commit, ways)\n",
+        "a savepoint is made to which hudictl cannot restore",
+        ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
+    ),
+    Fault(
+        PLANNING,
+        "    own_files_only(facts, ways)\n    added",
+        "    added",
+        "an old savepoint is mended to which hudictl cannot restore",
+        ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
+    ),
+    Fault(
+        "reports/health/files.py",
+        "    later = {log for _, log, shared in held if not shared}\n",
+        "    later = set()\n",
+        "check asks a savepoint for logs of later commits, from before an upgrade",
+        ("ops/savepoint/test_guards.py::test_none_is_made_before_a_commit_that_no_restore_can_take_back",),
     ),
 )

@@ -248,7 +248,7 @@ FAULTS = (
     ),
     Fault(
         KEPT,
-        "    if asked and time is not None and room_of(table, time) is None:\n",
+        "    if late:\n",
         "    if False:\n",
         "a restore that has deleted files already says that it keeps them",
         (f"{TEST}::test_what_began_without_it_is_not_kept_later",),

@@ -141,4 +141,18 @@ FAULTS = (
         "the operator is told to delete the files that an undo brings back",
         (f"{TEST}::test_check_names_no_command_but_the_undo",),
     ),
+    Fault(
+        "ops/restore/planning.py",
+        "(pending.begun or worked_on(table, pending))",
+        "worked_on(table, pending)",
+        "an undo is promised of files that Hudi has deleted before",
+        (f"{TEST}::test_what_hudi_has_half_done_is_not_kept",),
+    ),
+    Fault(
+        "ops/rollback/planning.py",
+        "if entry.time in begun or entry.state is State.INFLIGHT]",
+        "if entry.time in begun]",
+        "an undo is promised of files that a rollback of Hudi has deleted before",
+        (f"{TEST}::test_what_hudi_has_half_done_is_not_kept",),
+    ),
 )

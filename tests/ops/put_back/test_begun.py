@@ -20,11 +20,13 @@ from hudictl.storage import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.kept import begun_undo, room_times
 from hudictl.table.metadata.place import listed_partitions
-from tests import support
+from hudictl.table.timeline.active import load_timeline
+from tests import helpers, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, OWN, At, Copy, put, restore, roll_back, session
+from tests.helpers import ENGINE, OWN, At, Copy, plan, put, restore, roll_back, rollback_of, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.ops.repair.services_support import compaction, groups_of, unschedule, without_later_logs
+from tests.ops.rollback.execute_support import newest
 from tests.state.orphans.find_support import LATER, between_commits, listed_orphan
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -315,3 +317,23 @@ def test_check_names_no_command_but_the_undo(unpack: Unpack, version: str) -> No
     undo(copy, time)
     (left,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "stale-heartbeat"]
     assert left.remedy
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("restores", [True, False])
+def test_what_hudi_has_half_done_is_not_kept(unpack: Unpack, version: str, restores: bool) -> None:
+    """It may have deleted files, which no undo would bring back. What has only been requested has deleted nothing."""
+    copy = unpack(version, "mor_restore_interrupted" if restores else "cow_rollback_interrupted")
+    (half,) = load_timeline(copy.table).having("restore" if restores else "rollback")
+
+    def keeping() -> object:
+        if restores:
+            return plan(copy, copy.savepoints[-1], KEEPING)
+        return rollback_of(copy, newest(copy), RollbackOptions(keep_files=True, idle_ms=0))
+
+    with pytest.raises(Refused, match=f"{half.time} was begun without --keep-files") as caught:
+        keeping()
+    assert caught.value.hint == "run the command with --delete-files"
+    for path in [*copy.timeline.glob("*.restore.inflight"), *copy.timeline.glob("*.rollback.inflight")]:
+        helpers.drop(path)
+    assert keeping()

@@ -40,16 +40,11 @@ def test_where_files_are_kept_the_undo_is_offered_instead(unpack: Unpack, versio
     assert state(copy) == before
 
 
-@pytest.mark.parametrize("keep_files", [False, True])
-def test_a_restore_of_hudis_is_not_withdrawn_once_hudictl_has_gone_on_with_it(unpack: Unpack, keep_files: bool) -> None:
+def test_a_restore_of_hudis_is_not_withdrawn_once_hudictl_has_gone_on_with_it(unpack: Unpack) -> None:
     """Only Hudi knows what it has un-published: the withdrawal would leave a committed write as a failed one."""
     copy = unpack("v6", "mor_restore_interrupted")
-    before = state(copy)
     target = copy.savepoints[-1]
-    die(copy, target, "publish the restore" if keep_files else "delete files", RestoreOptions(keep_files=keep_files))
-    if keep_files:
-        undo(copy, *room_times(copy.table))
-        assert state(copy) == before
+    die(copy, target, "delete files", RestoreOptions())
     assert [way.command for way in describe_table(copy.table).remedy] == ["hudictl resume"]
     with pytest.raises(Refused, match="was not started by hudictl"):
         withdraw(copy)

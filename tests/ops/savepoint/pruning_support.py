@@ -1,6 +1,7 @@
 """Tables with many savepoints, for the tests of their pruning."""
 
 from hudictl.formats import savepoint as fmt
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult, SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
@@ -46,3 +47,11 @@ def comment(copy: Copy, instant: str, text: str) -> None:
     done = copy.file(instant, "savepoint")
     found = fmt.decode(done.read_bytes(), done.name)
     put(done, fmt.encode(fmt.SavepointMetadata(found.saved_by, found.saved_at_ms, text, found.files)))
+
+
+def plant(copy: Copy, instant: str) -> None:
+    """A savepoint as another tool makes it, on a commit where hudictl may make none; from table version 8 on."""
+    names = {str(path.parent.relative_to(copy.path)): (path.name,) for path in copy.path.glob(f"*/*_{instant}.parquet")}
+    copy.write(f"{instant}.savepoint.inflight")
+    body = fmt.encode(fmt.SavepointMetadata("ann", 1_700_000_000_000, "", names))
+    copy.write(f"{instant}_{time_plus_ms(copy.commits[-1], 9000)}.savepoint", body)

@@ -16,6 +16,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
+from hudictl.reports.health.finding import WARNING
 from hudictl.state.files.savepoints import PROTECTION_COMMENT
 from hudictl.table.locks.config import Locking
 from hudictl.table.properties import update_properties
@@ -38,6 +39,8 @@ from tests.helpers import (
     unlisted,
 )
 from tests.ops.restore.strangers_support import without_metadata_table
+from tests.ops.savepoint.pruning_support import plant
+from tests.reports.health.check_support import check
 from tests.state.orphans.find_support import LONG_AGO, delete, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -359,6 +362,26 @@ def test_a_deletion_says_how_many_files_it_gives_free(unpack: Unpack, version: s
     done = copy.file(target, "savepoint")
     files = fmt.decode(done.read_bytes(), done.name).files
     assert plan_deletion(session(copy.table), target).files_protected == sum(map(len, files.values()))
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_none_is_made_before_a_commit_that_no_restore_can_take_back(unpack: Unpack, version: str) -> None:
+    """After an upgrade: its rows are in a log with the name of one that would stay. A savepoint from before the upgrade
+    gets no more files, and `check` tells of it."""
+    copy = unpack(version, "upgraded_mor")
+    first = support.history_facts(version, "upgraded_mor")["instants"]["v6 first"]
+    writes = [time for time in copy.commits if time > first]
+    for there in (False, True):
+        if there:
+            plant(copy, first)
+        with pytest.raises(Unsupported, match=rf"{writes[0]} has written into .*_{first}\.log\..*, a log of {first}: "):
+            planned(copy, first)
+    assert planned(copy, writes[0]).target == writes[0]
+    (found,) = [entry for entry in check(copy) if entry.finding == "savepoint-not-restorable"]
+    assert (found.severity, found.subject) == (WARNING, first)
+    assert f"{writes[0]} has written into " in found.meaning
+    little = [entry for entry in check(copy) if entry.finding == "savepoint-protects-too-little"]
+    assert little == []
 
 
 # What a saved plan rests on.

@@ -17,7 +17,7 @@ from hudictl.state.files.savepoints import PROTECTION_COMMENT
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, Copy, attempt, drop, put, rollback_plan, session, tree
-from tests.ops.savepoint.pruning_support import LAST, NIGHTLY, comment, fates, planned, prune, save, save_all
+from tests.ops.savepoint.pruning_support import LAST, NIGHTLY, comment, fates, planned, plant, prune, save, save_all
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 ALL = PruneOptions(LAST, untagged=True)
@@ -217,6 +217,19 @@ def test_beside_a_running_writer_the_files_decide(unpack: Unpack, damaged: bool)
     assert found == {first: (), second: ("no other savepoint can be restored",) if damaged else (), last: ("last",)}
     prune(copy)
     assert copy.savepoints == [second, last] if damaged else [last]
+
+
+def test_one_from_before_an_upgrade_is_not_the_only_one_to_stay(unpack: Unpack) -> None:
+    """If no restore can take later rows out of its logs; also beside a running writer."""
+    copy = unpack("v9", "upgraded_mor")
+    times = support.history_facts("v9", "upgraded_mor")["instants"]
+    older, newest = save(copy, times["v6 second"]), save(copy, times["v8 first"])
+    drop(next(path for path in copy.path.rglob(f"*_{newest}*.log.*") if path.suffix != ".crc"))
+    plant(copy, times["v6 first"])
+    copy.write(f"{FUTURE[:-1]}1.commit.requested", old=False)
+    copy.write(f"{FUTURE[:-1]}1.inflight", old=False)
+    put(copy.meta / ".heartbeat" / f"{FUTURE[:-1]}1", old=False)
+    assert fates(planned(copy))[older] == ("no other savepoint can be restored",)
 
 
 def test_13_where_one_is_ahead_of_the_clock(unpack: Unpack) -> None:

@@ -11,15 +11,17 @@ import pytest
 from hudictl import workers
 from hudictl.errors import StorageFailed
 from hudictl.formats import log_contents
+from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, MAGIC, encode_block, encode_rollback_block, read_blocks
 from hudictl.reports.logs.against_timeline import DefectRow
 from hudictl.reports.logs.verify import Verified, logs_of_table, verify_logs
 from hudictl.storage.local import LocalStorage
 from hudictl.table.logs.paths import find_logs
 from hudictl.table.timeline.archive import archived_in_order
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, put
+from tests.state.orphans.find_support import lose
 
 LATER = "20991121000000000"
 EARLIER = "20000101000000000"
@@ -230,6 +232,25 @@ def test_the_instant_in_a_name_is_that_of_the_blocks(unpack: Unpack) -> None:
         log = log_of(copy, instant)
         put(log, block(copy.commits[-1]))
         assert told(named(log)) == [(log.name, "other-instant", severity)]
+
+
+@pytest.mark.parametrize("build", [False, True])
+def test_a_log_of_before_an_upgrade_whose_commit_is_archived(unpack: Unpack, build: bool) -> None:
+    """Its name has the slice's instant, which is older; the metadata table's timeline may begin with builds, of zeros.
+    The block of an older instant is still a defect."""
+    copy = unpack("v9", "mor_part")
+    archived = copy.commits[0]
+    records.archive(copy, archived, "deltacommit")
+    lose(copy, archived)
+    if build:
+        copy.write(f"{'0' * 17}_{archived}.deltacommit", b"{}")
+    log = log_of(copy, time_plus_ms(archived, -1))
+    put(log, block(archived))
+    assert told(named(log)) == []
+    drop(log)
+    log = log_of(copy, copy.commits[-1])
+    put(log, block(archived))
+    assert told(named(log)) == [(log.name, "other-instant", "error")]
 
 
 def gone(copy: Copy, act: Callable[[], object] = lambda: None) -> tuple[list[tuple[str, str, str]], list[str]]:
