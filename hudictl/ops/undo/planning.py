@@ -51,6 +51,7 @@ def judge_files(
     *,
     readers_see: bool = True,
     bases_only: Collection[str] = (),
+    listed: Collection[str] = (),
 ) -> Judged:
     """Judges the files of all partitions that were listed.
 
@@ -60,6 +61,7 @@ def judge_files(
         savepointed: the files of the target's savepoint.
         readers_see: whether readers see the instants, so that files that other instants need must stay.
         bases_only: instants of which only base files are deleted.
+        listed: see ``written_partitions``: of all the instants, if there is more than one.
 
     Raises:
         Refused: a file is also another instant's, or of another table; timeline and files contradict each other.
@@ -68,7 +70,7 @@ def judge_files(
     borrowed = borrowed_logs(facts, removed, backup)
     if readers_see:
         file_guards.own_files_only(facts, removed, borrowed)
-    owners = partitions_of(facts, removed, backup)
+    owners = {time: own.union(listed) for time, own in partitions_of(facts, removed, backup).items()}
     cleans = pending_cleans(facts.timeline) if readers_see else () if backup else None
     case, outcome = judged(facts, removed.keys(), savepointed, owners, borrowed, bases_only, cleans)
     file_guards.no_other_table(facts, owners)

@@ -35,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "        file_guards.nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, outcome.removed)\n",
-        "",
+        "nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, outcome.removed)",
+        "nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, {})",
         "a restore deletes what its own savepoint names",
         ("ops/restore/test_strange_plans.py::test_what_the_savepoint_names_stays_whatever_the_plan_says",),
     ),
