@@ -81,7 +81,7 @@ def plan_rollback(
     visible = instant if instant is not None and instant.completed else None
     backup = {} if visible else backed_up_commits(table, {target})
     # The target's own record may have lost a part of its partitions.
-    listed = written_partitions(table, target) if visible else frozenset()
+    listed = written_partitions(table, {target}) if visible else {}
     facts = _facts(session, signs, target, instant, stored, options, backup, listed)
     if not stored:
         file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
@@ -95,7 +95,7 @@ def plan_rollback(
 
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
-    partly = {target} if listed and not listed <= facts.commits[target].stats.keys() else ()
+    partly = [time for time, places in listed.items() if not places <= facts.commits[time].stats.keys()]
     blocks = plan_blocks(facts, session.engine, removed, None, profiles=False, partly_told=partly)
     if instant is not None:
         guards.no_block_ahead(table, instant, blocks.get(target, ()))
@@ -150,7 +150,7 @@ def _facts(
     stored: list[Stored],
     options: RollbackOptions,
     backup: Commits,
-    listed: Collection[str],
+    listed: Mapping[str, frozenset[str]],
 ) -> Facts:
     """The facts, from the partitions that matter. To take the metadata table out of use, or to put it back, all are
     compared with it."""
@@ -158,7 +158,11 @@ def _facts(
     whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])
 
     def choose(commits: Commits) -> frozenset[str] | None:
-        return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup, listed)
+        return (
+            None
+            if whole
+            else partitions_to_list(table, signs, commits, {target: instant}, backup, listed.get(target, ()))
+        )
 
     note = session.monitor.note
     # The profile of a failed write may be cut. It names nothing then: of the target, all partitions are listed. Those
@@ -253,7 +257,7 @@ def _judged(
     instant: Instant | None,
     backup: Commits,
     options: RollbackOptions,
-    listed: Collection[str],
+    listed: Mapping[str, frozenset[str]],
 ) -> Judged:
     """What becomes of the table's files without the target. For a completed target, all files that readers then require
     exist, and no pending table service has planned with its files.

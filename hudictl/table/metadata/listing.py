@@ -245,17 +245,21 @@ def _listings(
         yield str(record.get(HFILE_KEY)), decode_listing(record, by)
 
 
-def written_partitions(table: Table, time: str) -> frozenset[str]:
-    """The partitions in which a write has files by the delta commit of its time in the metadata table: a second record,
-    if it is there and can be read. Raises StorageFailed."""
+def written_partitions(table: Table, times: Collection[str]) -> dict[str, frozenset[str]]:
+    """The partitions in which writes have files by the delta commits of their times in the metadata table: a second
+    record of each, if it is there and can be read. Raises StorageFailed."""
+    found: dict[str, frozenset[str]] = {}
     with suppress(Unreadable, Unsupported, Conflict):
         metadata = listing_table(table)
-        instant = load_timeline(metadata).find(time, DELTACOMMIT) if metadata is not None else None
-        if metadata is not None and instant is not None and instant.completed:
-            paths = {stat.path for stat in read_commit(metadata, instant).stats.get(FILES, ())}
-            files = [file for file in list_partition(metadata, FILES) or () if file.path in paths]
-            return frozenset(_written(time, [_opened(metadata, file) for file in files if not file.data.is_base]))
-    return frozenset()
+        if metadata is None:
+            return found
+        timeline, files = load_timeline(metadata), list_partition(metadata, FILES) or ()
+        for instant in timeline.having(DELTACOMMIT):
+            if instant.time in times and instant.completed:
+                paths = {stat.path for stat in read_commit(metadata, instant).stats.get(FILES, ())}
+                logs = [_opened(metadata, file) for file in files if file.path in paths and not file.data.is_base]
+                found[instant.time] = frozenset(_written(instant.time, logs))
+    return found
 
 
 def _written(time: str, logs: Iterable[LogFile]) -> Iterator[str]:

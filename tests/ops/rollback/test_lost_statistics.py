@@ -58,10 +58,13 @@ def test_of_a_record_that_names_nothing_all_partitions_are_listed(unpack: Unpack
 
 @VERSIONS
 @TABLES
-def test_a_restore_removes_what_such_a_commit_has_written(unpack: Unpack, version: str, name: str) -> None:
+@pytest.mark.parametrize("count", [1, None], ids=["one", "all"])
+def test_a_restore_removes_what_such_a_commit_has_written(
+    unpack: Unpack, version: str, name: str, count: int | None
+) -> None:
     copy = unpack(version, name)
     target, last = copy.commits[-2:]
-    forget(copy, last)
+    forget(copy, last, count)
     restore(copy, target, options=RestoreOptions(to_instant=True, delete_later_savepoints=True))
     assert own_files(copy, last) == set()
 
