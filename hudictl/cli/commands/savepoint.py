@@ -202,6 +202,10 @@ def show(
     read = "footers and logs read" if deep else "--deep reads them"
     verified = f"{count_of(result.file_count, 'file')}, {size(result.bytes)} (present, of the recorded size; {read})"
     said = f"{instant} can be restored: {verified}"
+    if result.taken_back:
+        tagged.append(
+            f"not required: its files of {first_few(result.taken_back)}, rolled back or removed by a restore since"
+        )
     show_result(common, "savepoint show", uri, result, [said, *tagged] if result.restorable else [], tagged)
     if not result.restorable:
         raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)

@@ -22,6 +22,7 @@ from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.harmful_cleans import harmful_cleans, stays_listed
 from hudictl.state.services.stalled import drop_first, partitions_in_the_making
 from hudictl.state.timeline.clean_plans import cleans_without_plan
+from hudictl.state.timeline.targets import what_it_may_be
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
@@ -84,7 +85,7 @@ def plan_service_removal(session: Session, target: str, options: ServiceOptions 
     """Plans to remove a pending clean or indexing. Changes nothing; every guard has passed.
 
     Raises:
-        Refused: Hudi can finish it without harm, or it has begun in the metadata table.
+        Refused: there is none; Hudi can finish it without harm, or it has begun in the metadata table.
         Conflict: it may be running.
         Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
@@ -95,7 +96,7 @@ def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRe
     """Removes it. Raises as ``plan_service_removal``; Conflict: it has changed since planning."""
 
     def look(held: Hold) -> Begun[Instant]:
-        instant, now = _planned(session, plan.target, plan.options)
+        instant, now = _planned(session, plan.target, plan.options, again=True)
         if now.files != plan.files:
             raise Conflict(f"{instant} has changed since planning", hint="run the command again: it makes a new plan")
         session.monitor.step(f"remove the {plan.action}")
@@ -111,7 +112,9 @@ def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRe
     return changing(session, Kind.SERVICE_REMOVE, plan.target, record, look=look, work=work)
 
 
-def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[Instant, ServiceRemoval]:
+def _planned(
+    session: Session, target: str, options: ServiceOptions, *, again: bool = False
+) -> tuple[Instant, ServiceRemoval]:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
@@ -123,6 +126,11 @@ def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[In
     if options.discard and instant is not None and instant.action != CLEAN:
         raise Refused(f"{instant} is no clean", hint="`hudictl clean list` shows the cleans", instant=target)
     if instant is None or not instant.pending or instant.action not in (CLEAN, INDEXING):
+        if not again:
+            what = "clean" if options.discard else "clean or indexing"
+            raise Refused(
+                f"{target} is no pending {what}", hint=what_it_may_be(table, signs.timeline, target), instant=target
+            )
         raise Conflict(
             f"{target} is no longer pending", hint="run the command again: it makes a new plan", instant=target
         )

@@ -18,10 +18,12 @@ from hudictl.state.files.metafiles import in_base_format
 from hudictl.state.files.needed import UPGRADE_FIRST, Case, Outcome, last_of_merge_on_read, read_case, unseen_files
 from hudictl.state.orphans.find import find_orphans
 from hudictl.state.orphans.lost_end import find_lost_end
+from hudictl.state.timeline.removed import seen_by
 from hudictl.state.timeline.unread import archived_later, unread
-from hudictl.table.files.saved import NOTHING_SAVED
-from hudictl.table.files.slices import Group
+from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
+from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.table import COPY_ON_WRITE, Table
+from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.commits import Commits
 
 _DELETED = "perhaps a clean, or a lifecycle rule of the store, has deleted them"
@@ -252,6 +254,27 @@ def nothing_contradicts(outcome: Outcome) -> None:
             hint="the timeline and the data files contradict each other; choose another instant; `hudictl check` "
             "shows more",
             contradictions=[entry.path for entry in outcome.contradictions],
+        )
+
+
+def nothing_saved_goes(
+    table: Table, timeline: Timeline, target: Instant, saved: SavedFiles, going: Mapping[str, Collection[StoredFile]]
+) -> None:
+    """Raises Refused: a file to delete is in the target's savepoint, and of an instant that the target's readers saw.
+    A savepoint can have names of one that was requested before and completed after.
+
+    Args:
+        going: the files to delete, by instant.
+    """
+    seen = seen_by(table, timeline, target, saved.instants.intersection(going), unknown=True)
+    names = saved.names_in({file.partition for time in seen for file in going[time]}) if seen else {}
+    lost = [file for time in seen for file in going[time] if file.data.name in names.get(file.partition, ())]
+    if lost:
+        raise Refused(
+            f"{lost[0].path} would be deleted with {lost[0].data.instant}, but the savepoint {target.time} names it "
+            f"({len(lost):,} such files): nothing was changed",
+            hint="if the instant was completed after the savepoint's, `hudictl resume --accept-loss` deletes it",
+            files=[file.path for file in lost],
         )
 
 

@@ -11,7 +11,7 @@ from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Signs
 from hudictl.state.files.savepoints import is_protection, read_savepoint_head
 from hudictl.state.pending import PendingRestore, foreign_rollbacks, paths_of
-from hudictl.state.timeline.removed import COMPLETION, archived_before
+from hudictl.state.timeline.removed import COMPLETION, archived_before, seen_by
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.state.timeline.unfinished import way_out_of_rollback
 from hudictl.table.archive_lost import losses
@@ -51,6 +51,24 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
                     restore=other.instant.time,
                     instant=time,
                 )
+
+
+def later_only(table: Table, timeline: Timeline, target: Instant, pending: PendingRestore) -> None:
+    """Raises Refused: the plan of a pending restore lists the target, or what its readers saw: no release of Hudi plans
+    that, whichever rule it follows. Unreadable: the archive."""
+    there = {entry.time for entry in timeline.writes()}
+    gone = {time for time in pending.instants - there if time < target.time}
+    found = seen_by(table, timeline, target, pending.instants, unknown=False)
+    found += sorted(archived_as_completed(table, timeline, gone))
+    if found:
+        raise Refused(
+            f"the plan of the pending restore {pending.instant.time} lists {first_few(found)}: readers of its target "
+            f"{target.time} saw that, and it must stay",
+            hint="do not finish it with Hudi either. If readers still see all that it lists, copy "
+            f"{paths_of(table, pending.instant)} to another place, and delete these: it has changed nothing",
+            restore=pending.instant.time,
+            instants=found,
+        )
 
 
 def nothing_to_resume(signs: Signs, because: str) -> None:

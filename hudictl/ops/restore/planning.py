@@ -255,6 +255,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
     elif not scope.options.accept_loss:
         file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
     if not (scope.pending and scope.options.accept_loss):
+        file_guards.nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, outcome.removed)
         hint = _WAY_OUT if scope.pending else file_guards.SOURCE_BACK
         file_guards.nothing_rowless(facts, engine, case, f"{scope.target} cannot be restored", hint)
     file_guards.metafiles_can_be_made(table, outcome)

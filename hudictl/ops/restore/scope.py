@@ -197,7 +197,7 @@ def _ways(
 
     Raises:
         Conflict: a new write appeared during a pending restore.
-        Refused: each rule keeps an instant that undoes what readers of the target saw.
+        Refused: its plan lists what readers of the target saw; each rule keeps an instant that undoes what they saw.
     """
     if pending is None:
         for way in ways_back_to(table, signs.timeline, commit, options.rule):
@@ -227,8 +227,11 @@ def _planned(
 ) -> dict[str, Instant | None]:
     """The instants of a pending restore, and new writes that appeared during it, if their removal was agreed to.
 
-    Raises Conflict: a new write appeared during the restore.
+    Raises:
+        Refused: the plan lists what readers of the target saw.
+        Conflict: a new write appeared during the restore.
     """
+    guards.later_only(table, signs.timeline, target, pending)
     planned = [*later_writes(table, pending), *(info.time for info in pending.plan.instants)]
     both = instants_after(table, signs.timeline, target, REQUESTED)
     after = instants_after(table, signs.timeline, target, COMPLETION)

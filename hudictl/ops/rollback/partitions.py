@@ -14,7 +14,12 @@ from hudictl.table.writers.markers import look_at_markers
 
 
 def partitions_to_list(
-    table: Table, signs: Signs, commits: Commits, removed: Mapping[str, Instant | None], backup: Commits
+    table: Table,
+    signs: Signs,
+    commits: Commits,
+    removed: Mapping[str, Instant | None],
+    backup: Commits,
+    listed: Collection[str] = (),
 ) -> frozenset[str] | None:
     """The partitions in which a rollback can change something, and those in which a process may be writing beside it;
     None for all.
@@ -25,6 +30,7 @@ def partitions_to_list(
     Args:
         removed: the targets by their times; None for one that is already removed.
         backup: the metadata of un-published instants.
+        listed: the partitions that the metadata table's record of the targets names.
 
     Raises:
         Unreadable, StorageFailed.
@@ -40,7 +46,7 @@ def partitions_to_list(
     marked = _marked(table, writers)
     if marked is None or not all(entry.complete for entry in own):
         return None
-    return marked.union(*(entry.partitions for entry in own))
+    return marked.union(listed, *(entry.partitions for entry in own))
 
 
 def _marked(table: Table, writers: Iterable[Instant]) -> frozenset[str] | None:

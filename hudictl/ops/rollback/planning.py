@@ -32,7 +32,7 @@ from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.kept import refuse_keeping_late
-from hudictl.table.metadata.listing import read_known
+from hudictl.table.metadata.listing import read_known, written_partitions
 from hudictl.table.metadata.place import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import Table
@@ -80,20 +80,23 @@ def plan_rollback(
     session.engine.start()
     visible = instant if instant is not None and instant.completed else None
     backup = {} if visible else backed_up_commits(table, {target})
-    facts = _facts(session, signs, target, instant, stored, options, backup)
+    # The target's own record may have lost a part of its partitions.
+    listed = written_partitions(table, {target}) if visible else {}
+    facts = _facts(session, signs, target, instant, stored, options, backup, listed)
     if not stored:
         file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     planned_again = guards.something_is_planned(facts, instant, options.keep_plan)
-    found = _judged(facts, target, instant, backup, options)
+    found = _judged(facts, target, instant, backup, options, listed)
     if visible and not stored:
         file_guards.nothing_rowless(facts, session.engine, found.case, f"{target} cannot be rolled back")
     liveness.no_running_clean(signs, options.idle_ms, found.outcome.cleans)
 
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
-    blocks = plan_blocks(facts, session.engine, removed, None, profiles=False)
+    partly = [time for time, places in listed.items() if not places <= facts.commits[time].stats.keys()]
+    blocks = plan_blocks(facts, session.engine, removed, None, profiles=False, partly_told=partly)
     if instant is not None:
         guards.no_block_ahead(table, instant, blocks.get(target, ()))
     logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
@@ -149,6 +152,7 @@ def _facts(
     stored: list[Stored],
     options: RollbackOptions,
     backup: Commits,
+    listed: Mapping[str, frozenset[str]],
 ) -> Facts:
     """The facts, from the partitions that matter. To take the metadata table out of use, or to put it back, all are
     compared with it."""
@@ -156,7 +160,11 @@ def _facts(
     whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])
 
     def choose(commits: Commits) -> frozenset[str] | None:
-        return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup)
+        return (
+            None
+            if whole
+            else partitions_to_list(table, signs, commits, {target: instant}, backup, listed.get(target, ()))
+        )
 
     note = session.monitor.note
     # The profile of a failed write may be cut. It names nothing then: of the target, all partitions are listed. Those
@@ -245,7 +253,14 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep, touched)
 
 
-def _judged(facts: Facts, target: str, instant: Instant | None, backup: Commits, options: RollbackOptions) -> Judged:
+def _judged(
+    facts: Facts,
+    target: str,
+    instant: Instant | None,
+    backup: Commits,
+    options: RollbackOptions,
+    listed: Mapping[str, frozenset[str]],
+) -> Judged:
     """What becomes of the table's files without the target. For a completed target, all files that readers then require
     exist, and no pending table service has planned with its files.
 
@@ -255,7 +270,7 @@ def _judged(facts: Facts, target: str, instant: Instant | None, backup: Commits,
     if instant is not None and visible:
         guards.no_service_on_it(facts, instant)
     bases_only = _bases_only(facts.table, target, options)
-    found = judge_files(facts, {target: instant}, backup, readers_see=visible, bases_only=bases_only)
+    found = judge_files(facts, {target: instant}, backup, readers_see=visible, bases_only=bases_only, listed=listed)
     outcome = found.outcome
     if visible:
         pending = any(entry.target == target for entry in facts.signs.live_rollbacks)

@@ -20,7 +20,8 @@ from hudictl.table.timeline.active import load_timeline
 class Restorable:
     """Whether a savepoint can be restored now; ``reason`` is the guard's message if not. ``unprotected`` are files
     required by its commit that it does not name: a clean may delete them. ``threat`` says that a clean will delete its
-    files in dropped partitions. ``hint`` is the guard's, too."""
+    files in dropped partitions. ``hint`` is the guard's, too. ``taken_back`` are instants that the savepoint names, and
+    a rollback or restore has removed since: their files are not required."""
 
     instant: str
     restorable: bool
@@ -30,6 +31,7 @@ class Restorable:
     unprotected: tuple[str, ...] = ()
     threat: str = ""
     hint: str = ""
+    taken_back: tuple[str, ...] = ()
 
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions, *, named: bool = True) -> Restorable:
@@ -48,7 +50,8 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions, *,
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
     threat = told_dropped(dropped, saved.files.names_in(dropped))
     bare = _unprotected(session, instant, saved.files) if named else ()
-    return Restorable(instant, True, "", plan.undo.files_needed, plan.undo.bytes_needed, bare, threat)
+    gone = tuple(sorted(plan.undo.case.view.unbound - plan.undo.removed))
+    return Restorable(instant, True, "", plan.undo.files_needed, plan.undo.bytes_needed, bare, threat, taken_back=gone)
 
 
 def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str, ...]:

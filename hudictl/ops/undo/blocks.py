@@ -32,6 +32,7 @@ def plan_blocks(
     profiles: bool,
     archived: Mapping[str, ArchivedInstant] = MappingProxyType({}),
     backup: Commits = MappingProxyType({}),
+    partly_told: Collection[str] = (),
 ) -> dict[str, tuple[BlockTarget, ...]]:
     """The slices that need a rollback block, by instant. From table version 8 on, and without delta commits, there are
     none: a table that is copy on write now may have been merge on read.
@@ -44,6 +45,7 @@ def plan_blocks(
         restore: the pending restore that is continued. Its stored rollback plans are used as they are, because
             un-publishing has removed the write statistics. Older plans may be partial: they only add slices.
         archived: those that the archive has. ``backup`` is the metadata of those that only it has.
+        partly_told: completed instants whose statistics are not complete: log headers are read for them, too.
         profiles: also slices that a pending instant was going to update, even if it did not, as Hudi's restore does.
 
     Raises:
@@ -66,7 +68,7 @@ def plan_blocks(
             known = backup if entry is None else facts.commits
             # Only a completed instant's statistics are complete; an empty file has none.
             appended[time] = CommitMetadata() if pending else known.get(time, CommitMetadata())
-    untold = frozenset(time for time, commit in appended.items() if not commit.stats)
+    untold = frozenset(time for time, commit in appended.items() if not commit.stats or time in partly_told)
     scanned = _scan(facts, engine, removed, untold) if untold else {}
     planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
     for time, commit in appended.items():

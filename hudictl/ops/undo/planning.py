@@ -28,6 +28,7 @@ from hudictl.table.files.choose import is_empty
 from hudictl.table.files.hashing import hashing_files
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
+from hudictl.table.metadata.listing import written_partitions
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
 
@@ -51,6 +52,7 @@ def judge_files(
     *,
     readers_see: bool = True,
     bases_only: Collection[str] = (),
+    listed: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> Judged:
     """Judges the files of all partitions that were listed.
 
@@ -60,6 +62,7 @@ def judge_files(
         savepointed: the files of the target's savepoint.
         readers_see: whether readers see the instants, so that files that other instants need must stay.
         bases_only: instants of which only base files are deleted.
+        listed: see ``written_partitions``; looked up where files are found that the instants' own records do not name.
 
     Raises:
         Refused: a file is also another instant's, or of another table; timeline and files contradict each other.
@@ -68,9 +71,15 @@ def judge_files(
     borrowed = borrowed_logs(facts, removed, backup)
     if readers_see:
         file_guards.own_files_only(facts, removed, borrowed)
-    owners = partitions_of(facts, removed, backup)
+    owners = {time: own | listed.get(time, frozenset()) for time, own in partitions_of(facts, removed, backup).items()}
     cleans = pending_cleans(facts.timeline) if readers_see else () if backup else None
     case, outcome = judged(facts, removed.keys(), savepointed, owners, borrowed, bases_only, cleans)
+    if outcome.unproved and not listed:
+        listed = written_partitions(facts.table, {file.data.instant for file in outcome.unproved} & owners.keys())
+        if any(listed[time] - owners[time] for time in listed):
+            return judge_files(
+                facts, removed, backup, savepointed, readers_see=readers_see, bases_only=bases_only, listed=listed
+            )
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     return Judged(case, outcome, backup)

@@ -47,7 +47,7 @@ class OwnFiles:
 
     ``commits`` are its completed metadata, also that of an un-published instant; ``markers`` its markers; ``rollbacks``
     the stored plans of its rollbacks; ``planned`` the partitions in the plan of a pending table service. ``completed``:
-    its metadata is there, and complete. ``damaged``: its profile cannot be read.
+    its metadata is there, and names partitions. ``damaged``: its profile cannot be read.
     """
 
     commits: Sequence[CommitMetadata] = ()
@@ -93,7 +93,9 @@ def own_files(
         told = [known[time] for known in (commits, backup) if time in known]
         markers = look_at_markers(table, time) if time in marked else None
         plans = [entry.plan for entry in signs.rollbacks if entry.plan is not None and entry.target == time]
-        completed = instant is not None and instant.completed and commits.get(time) != CommitMetadata()
+        # A write of nothing names none: one that has lost its statistics cannot be told from it.
+        names = time not in commits or bool(commits[time].stats or commits[time].replaced)
+        completed = instant is not None and instant.completed and names
         planned, damaged = _planned(table, instant), _has_damaged_profile(table, instant)
         found[time] = OwnFiles(told, markers, plans, planned, completed, damaged)
     return found

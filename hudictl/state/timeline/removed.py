@@ -84,6 +84,25 @@ def unseen(timeline: Timeline, target: Instant) -> tuple[Instant, ...]:
     return tuple(entry for entry in timeline.writes() if _by_completion(entry) > _by_completion(target))
 
 
+def seen_by(table: Table, timeline: Timeline, target: Instant, times: Collection[str], *, unknown: bool) -> list[str]:
+    """Of some instants the target, and those that its readers saw: neither rule removes them, in any release.
+
+    Args:
+        unknown: whether one requested before the target counts where completion times were not kept.
+    """
+    lost = frozenset[str]() if unknown or timeline.not_kept is None else timeline.not_kept.times
+    found = []
+    for entry in timeline.writes():
+        if entry.time not in times or entry.time > target.time:
+            continue
+        is_compaction = not table.is_cow and entry.action in (COMMIT, COMPACTION)
+        dated = entry.completed and lost.isdisjoint((entry.time, target.time))
+        before = dated and (entry.completion_time or "") < (target.completion_time or "")
+        if entry.time == target.time or is_compaction or before:
+            found.append(entry.time)
+    return found
+
+
 def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:
     if instant.time == target.time:
         return False

@@ -3,13 +3,15 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats import hfile
-from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
+from hudictl.formats.instants import DELTACOMMIT
+from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block, read_blocks
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
 from hudictl.table.files.decoded import gathered
@@ -29,6 +31,7 @@ from hudictl.table.logs.scan import CORRUPT_FATE, VALID, ScanRule, judged_blocks
 from hudictl.table.metadata.place import NOT_ASKED, Known, open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.commits import read_commit
 
 FILES = "files"
 """The partition that lists files."""
@@ -240,6 +243,32 @@ def _listings(
 ) -> Iterator[tuple[str, dict[str, Listed]]]:
     for record in read_records(block, log.read_at, only=only):
         yield str(record.get(HFILE_KEY)), decode_listing(record, by)
+
+
+def written_partitions(table: Table, times: Collection[str]) -> dict[str, frozenset[str]]:
+    """The partitions in which writes have files by the delta commits of their times in the metadata table: a second
+    record of each, if it is there and can be read. Raises StorageFailed."""
+    found: dict[str, frozenset[str]] = {}
+    with suppress(Unreadable, Unsupported, Conflict):
+        metadata = listing_table(table)
+        if metadata is None:
+            return found
+        timeline, files = load_timeline(metadata), list_partition(metadata, FILES) or ()
+        for instant in timeline.having(DELTACOMMIT):
+            if instant.time in times and instant.completed:
+                paths = {stat.path for stat in read_commit(metadata, instant).stats.get(FILES, ())}
+                logs = [_opened(metadata, file) for file in files if file.path in paths and not file.data.is_base]
+                found[instant.time] = frozenset(_written(instant.time, logs))
+    return found
+
+
+def _written(time: str, logs: Iterable[LogFile]) -> Iterator[str]:
+    for log in logs:
+        for block in read_blocks(log.read_at, log.size):
+            if block.block_type == HFILE_DATA and block.instant == time:
+                for key, entries in _listings(block, log, time):
+                    if key != ALL_PARTITIONS and not all(entry.deleted for entry in entries.values()):
+                        yield partition_path(key)
 
 
 def _opened(metadata: Table, file: StoredFile) -> LogFile:

@@ -200,7 +200,7 @@ FAULTS = (
     ),
     Fault(
         BLOCKS,
-        "for time, commit in appended.items() if not commit.stats)",
+        "for time, commit in appended.items() if not commit.stats or time in partly_told)",
         "for time in appended if removed[time] is None or removed[time].pending)",
         "version 6: rows stay in the logs of an instant whose commit file is empty",
         tests=("ops/restore/test_resume.py::test_a_delta_commit_whose_metadata_is_empty_leaves_no_rows",),

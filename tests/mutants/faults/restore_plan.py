@@ -13,6 +13,34 @@ PLAN = "ops/restore/plan.py"
 
 FAULTS = (
     Fault(
+        SCOPE,
+        "    guards.later_only(table, signs.timeline, target, pending)\n",
+        "",
+        "a pending restore removes what its plan says, also the target",
+        ("ops/restore/test_strange_plans.py::test_a_plan_that_lists_what_readers_of_its_target_saw_is_refused",),
+    ),
+    Fault(
+        "ops/guards/timeline.py",
+        "    found += sorted(archived_as_completed(table, timeline, gone))\n",
+        "",
+        "a pending restore removes an archived commit that was before its target",
+        ("ops/restore/test_strange_plans.py::test_a_plan_that_lists_an_archived_commit_is_refused",),
+    ),
+    Fault(
+        "state/timeline/removed.py",
+        "        if entry.time == target.time or is_compaction or before:",
+        "        if entry.time == target.time or before:",
+        "a pending restore removes the compaction on which its target's logs are",
+        ("ops/restore/test_strange_plans.py::test_a_compaction_on_whose_slice_the_target_is_stays",),
+    ),
+    Fault(
+        PLANNING,
+        "nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, outcome.removed)",
+        "nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, {})",
+        "a restore deletes what its own savepoint names",
+        ("ops/restore/test_strange_plans.py::test_what_the_savepoint_names_stays_whatever_the_plan_says",),
+    ),
+    Fault(
         EXECUTE,
         "pending_too=run.plan.options.keep_backup)",
         "pending_too=False)",

@@ -139,4 +139,4 @@ def test_what_is_neither_is_not_taken_for_one(unpack: Unpack, version: str) -> N
     indexing(copy, begun=False)
     assert is_service(copy.table, LATER)
     drop(copy.file(LATER, "indexing.requested"))
-    refused(copy, Conflict, "no longer pending")
+    refused(copy, Refused, f"{LATER} is no pending clean or indexing")

@@ -7,6 +7,7 @@ import pytest
 
 from hudictl.errors import HudictlError, Refused
 from hudictl.formats import savepoint as fmt
+from hudictl.formats.file_names import parse_data_file
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.verify import verify_savepoint
@@ -31,8 +32,8 @@ def planned(copy: Copy, rule: str | None = None) -> RestorePlan:
     return plan(copy, instants(copy)["S"], RestoreOptions(to_instant=True, rule=rule))
 
 
-def saved(copy: Copy) -> set[str]:
-    done = copy.file(instants(copy)["S"], "savepoint")
+def saved(copy: Copy, time: str | None = None) -> set[str]:
+    done = copy.file(time or instants(copy)["S"], "savepoint")
     return {
         f"{path}/{name}" for path, names in fmt.decode(done.read_bytes(), done.name).files.items() for name in names
     }
@@ -177,6 +178,9 @@ def test_a_savepoint_can_be_restored_again(overlap: Unpack, version: str, name: 
     options = RestoreOptions(rule=rule)
     restore(copy, target, options=options)
     assert plan(copy, target, options).nothing_to_do
+    there = (parse_data_file(path.rpartition("/")[2]) for path in saved(copy, target))
+    gone = {data.instant for data in there if data is not None} - {*copy.commits}
+    assert verify_savepoint(session(copy.table), target, options).taken_back == tuple(sorted(gone))
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "savepoint-broken"]
     lost = min(required(copy.table, plan(copy, target, options).undo.case))
     (copy.path / lost).unlink()
