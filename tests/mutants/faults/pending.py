@@ -237,7 +237,7 @@ FAULTS = (
     ),
     Fault(
         FINGERPRINT,
-        '        "time zone": str(table.zone),\n',
+        '        "time zone": table.zone_text,\n',
         "",
         "a saved plan is applied although the table's zone is another one",
         tests=("ops/restore/test_fingerprint.py::test_the_table",),

@@ -230,8 +230,8 @@ FAULTS = (
     ),
     Fault(
         DUE,
-        "        if made and now and timedelta(0) <= now - made <",
-        "        if made and now and now - made <",
+        "        if made and timedelta(0) <= now - made.astimezone(timezone.utc) <",
+        "        if made and now - made.astimezone(timezone.utc) <",
         "after a commit of a wrong clock none is made for long",
         (f"{LINE}::test_it_is_due_by_the_age_of_the_savepointed_commit",),
     ),
