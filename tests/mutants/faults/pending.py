@@ -236,6 +236,13 @@ FAULTS = (
         tests=("ops/restore/test_fingerprint.py::test_a_clean_by_its_plan",),
     ),
     Fault(
+        "table/timeline/active.py",
+        "entry.modified_ms / 1000, table.zone)",
+        "entry.modified_ms / 1000, table.zone or datetime.now().astimezone().tzinfo)",
+        "a commit of another season looks like one beside it",
+        ("table/timeline/test_active.py::test_a_file_of_layout_1_has_the_hosts_time_of_its_day",),
+    ),
+    Fault(
         FINGERPRINT,
         '        "time zone": table.zone_text,\n',
         "",
