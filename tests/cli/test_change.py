@@ -235,6 +235,22 @@ def test_3_a_savepoint_that_cannot_be_restored(unpack: Unpack, tell: Tell) -> No
     assert lost in said.error["message"]
 
 
+def test_a_later_savepoint_hides_no_lost_file(unpack: Unpack, tell: Tell) -> None:
+    """`check` names the command for a broken savepoint, also for an older one: it names the file."""
+    copy = unpack("v9", "cow_savepoints")
+    older, newer = copy.savepoints[-2:]
+    verify = ("savepoint", "show", older, "--verify", "-t", copy.path, *LOCAL)
+    good = tell(*verify)
+    assert good.code == 0
+    assert f"later savepoints: {newer}; a restore to it deletes them, with --delete-later-savepoints" in good.out
+    assert tell(*verify, "-o", "json").json["result"]["later_savepoints"] == [newer]
+    lost = sorted(path for path in copy.data() if f"_{older}." in path)[0]
+    drop(copy.path / lost)
+    bad = tell(*verify)
+    assert bad.code == 3
+    assert lost in bad.line
+
+
 @pytest.mark.usefixtures("default_engine")
 def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
