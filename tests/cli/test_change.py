@@ -251,6 +251,23 @@ def test_a_later_savepoint_hides_no_lost_file(unpack: Unpack, tell: Tell) -> Non
     assert lost in bad.line
 
 
+def test_14_names_the_command_that_tells_what_mends_it(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    damaged = copy.file(copy.commits[-1], "commit")
+    damaged.write_text("x")
+    told = "`hudictl check "
+    for words in (
+        ("restore", "--to-instant", copy.commits[0], "--plan", *LOCAL),
+        ("rollback", copy.commits[-1], "--plan", *LOCAL),
+    ):
+        said = tell(*words, "-t", copy.path)
+        assert (said.code, damaged.name in said.line, told in said.line) == (14, True, True)
+    shown = tell("table", "show", "-t", copy.path).out
+    assert (damaged.name in shown, told in shown) == (True, True)
+    found = tell("check", "-t", copy.path)
+    assert f"hudictl timeline quarantine --table={copy.path} {copy.commits[-1]}" in found.out
+
+
 @pytest.mark.usefixtures("default_engine")
 def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
