@@ -137,7 +137,9 @@ def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
     elif not missing and len(found) > look.settings.number(KEEP_MAX):
         meaning = f"{count_of(len(found), 'rollback')} on the active timeline ({KEEP_MAX.key}="
         meaning += f"{look.settings.text(KEEP_MAX)}): every reader and writer lists them"
-        yield Finding("rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive --assume-defaults"))
+        yield Finding(
+            "rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive --assume-defaults")
+        )
 
 
 def huge_plans(look: Look) -> Iterator[Finding]:
