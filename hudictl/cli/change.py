@@ -218,11 +218,16 @@ def told_after(result: "RestoreResult | RollbackResult") -> "list[str]":
 
 def _keeping_line(plan: Any, table: "Table") -> str | None:
     """Where the files to delete can be found later."""
+    if not getattr(getattr(plan, "options", None), "keep_files", False):
+        return table.storage.keeps_deleted()
+    return kept_where(table)
+
+
+def kept_where(table: "Table") -> str:
+    """Where an operation keeps its files, and what that costs."""
     from hudictl.render.keeping import keeping_line
     from hudictl.table.kept import keeps_versions
 
-    if not getattr(getattr(plan, "options", None), "keep_files", False):
-        return table.storage.keeps_deleted()
     return keeping_line(keeps_versions(table))
 
 
