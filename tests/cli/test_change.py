@@ -132,7 +132,9 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     assert again.code == 0
     assert "already has a savepoint" in again.out
     verified = tell("savepoint", "show", time, "--verify", "-t", copy.path, *LOCAL, "-o", "json").json["result"]
-    assert list(verified) == ["instant", "restorable", "reason", "file_count", "bytes", "unprotected", "threat", "hint"]
+    keys = ["instant", "restorable", "reason", "file_count", "bytes"]
+    keys += ["unprotected", "threat", "hint", "later_savepoints"]
+    assert list(verified) == keys
     assert verified["restorable"]
     delete = ("savepoint", "delete", time, "-t", copy.path)
     assert "would delete" in tell(*delete, "--plan").out

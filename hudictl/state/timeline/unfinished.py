@@ -229,7 +229,7 @@ def rollback_unfinished(
         meaning = f"a rollback of the archived commit {target} is pending: Hudi's next clean-up of failed writes "
         meaning += "deletes its files, with rows that readers see"
     elif visible:
-        meaning = f"a rollback of the completed commit {target} is pending, but readers still see the commit; "
+        meaning = f"a rollback of the completed commit {target} has not ended, but readers still see the commit; "
         meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
     elif target is not None:
         meaning = f"a rollback of {target} has not ended: the next writer executes it"
