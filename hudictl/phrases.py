@@ -4,6 +4,8 @@ terminal and a shell may have them."""
 import shlex
 from collections.abc import Sequence
 
+SEE_CHECK = "`hudictl check` names what is damaged, and the command that mends it, if there is one"
+
 
 def first_few(names: Sequence[str], *, most: int = 5, rest: str = "", between: str = ", ") -> str:
     """The first of some names. ``rest``, for example " and {} more", gives the number of other names, if any."""

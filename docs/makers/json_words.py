@@ -272,6 +272,8 @@ WORDS = {
     "user": "The user that ran it.",
     "SavepointOptions.user": "--user.",
     "SavepointOptions.comment": "--comment.",
+    "SavepointPlan.exists": "The commit had a savepoint when this was planned.",
+    "SavepointDeletion.exists": "There was a savepoint, or a rest of one, when this was planned.",
     "SavepointPlan.files_added": "If there is a savepoint: the number of required files that it does not name.",
     "SavepointPlan.user": "Creator of the savepoint.",
     "SavepointRow.user": "Creator of the savepoint.",

@@ -12,7 +12,8 @@ from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, show_result, text_output
 from hudictl.cli.streams import emit_parts
-from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
+from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed, Unreadable
+from hudictl.phrases import SEE_CHECK
 from hudictl.render.json import ChangeOutcome, envelope
 
 if TYPE_CHECKING:
@@ -107,12 +108,16 @@ def run_change(
 ) -> None:
     """Plans, shows, asks, executes, reports. ``check`` looks at the plan first. The table is opened unless it is."""
     core = core or common.open(how.single_operator)
-    ended = command.change.ended(core)
-    if ended is not None:
-        show_result(common, command.name, core.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
-        return
-    with opened_table(common, how, engine if command.change.needs_engine else None, core) as table:
-        change_in(table, command, common, how, check)
+    try:
+        ended = command.change.ended(core)
+        if ended is not None:
+            show_result(common, command.name, core.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
+            return
+        with opened_table(common, how, engine if command.change.needs_engine else None, core) as table:
+            change_in(table, command, common, how, check)
+    except Unreadable as error:
+        error.hint = error.hint or SEE_CHECK
+        raise
 
 
 def change_in(
@@ -213,11 +218,16 @@ def told_after(result: "RestoreResult | RollbackResult") -> "list[str]":
 
 def _keeping_line(plan: Any, table: "Table") -> str | None:
     """Where the files to delete can be found later."""
+    if not getattr(getattr(plan, "options", None), "keep_files", False):
+        return table.storage.keeps_deleted()
+    return kept_where(table)
+
+
+def kept_where(table: "Table") -> str:
+    """Where an operation keeps its files, and what that costs."""
     from hudictl.render.keeping import keeping_line
     from hudictl.table.kept import keeps_versions
 
-    if not getattr(getattr(plan, "options", None), "keep_files", False):
-        return table.storage.keeps_deleted()
     return keeping_line(keeps_versions(table))
 
 

@@ -50,12 +50,11 @@ def pace_options(command: Command) -> Command:
 
     @click.option(
         "--settle",
-        type=float,
-        default=2.0,
+        default="2s",
         show_default=True,
         callback=_settle_seconds,
-        metavar="SECONDS",
-        help="Wait this long after the request, then check again for new writes. At least 2.",
+        metavar="DURATION",
+        help="Wait this long after the request, then check again for new writes (20s). At least 2s.",
     )
     @click.option(
         "--grace",
@@ -80,8 +79,13 @@ def pace_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    """A duration, or a number of seconds, also one with a fraction."""
+    try:
+        settle = float(value)
+    except ValueError:
+        settle = duration_ms(value, "--settle") / 1000
     # Not a FloatRange: it lets nan through.
-    if not 2 <= value <= _LONGEST_SETTLE:
+    if not 2 <= settle <= _LONGEST_SETTLE:
         raise UsageError(f"--settle {value}: must be between 2 and {_LONGEST_SETTLE} seconds")
-    return value
+    return settle

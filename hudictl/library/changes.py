@@ -10,6 +10,7 @@ from hudictl.library.options import refuse_value, refuse_wrong
 from hudictl.phrases import command_of
 
 if TYPE_CHECKING:
+    from hudictl.formats.instants import Instant
     from hudictl.ops.clean_up.litter import HeartbeatDeletion, MarkerDeletion
     from hudictl.ops.clean_up.lock_break import LockBreak
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
@@ -131,14 +132,20 @@ def rollback(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, R
 def pending_compaction(target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
     """The same for a pending compaction or log compaction alone; with ``keep_plan``: its lost plan is made again."""
     from hudictl.formats.instants import COMPACTION, LOGCOMPACTION
+    from hudictl.table.timeline.active import load_timeline
 
     change = rollback(target, options)
+    actions = (COMPACTION,) if options.keep_plan else (COMPACTION, LOGCOMPACTION)
+
+    def refuse_another(instant: "Instant | None") -> None:
+        if instant is not None and (instant.completed or instant.action not in actions):
+            raise NotFound(f"{target} is no pending compaction", hint="`hudictl compaction list` lists them")
 
     def plan(session: "Session") -> "RollbackPlan":
+        # Before the guards of a rollback, whose ways out are for another kind of instant.
+        refuse_another(load_timeline(session.table).at(target))
         made = change.plan(session)
-        instant = made.removal.instant
-        if made.completed or (instant is not None and instant.action not in (COMPACTION, LOGCOMPACTION)):
-            raise NotFound(f"{target} is no pending compaction", hint="`hudictl compaction list` lists them")
+        refuse_another(made.removal.instant)
         if options.keep_plan and not (made.planned_again or made.resumes or made.nothing_to_do):
             hint = f"`{command_of('rollback', target, options=['--keep-plan'])}` ends its run, and keeps the plan"
             raise Refused(f"the plan of {target} is not lost", hint=hint, instant=target)

@@ -33,7 +33,7 @@ def _verified(table: Opened, rows: Sequence[SavepointRow]) -> list[SavepointRow]
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
 
-    session, options = table.session(), RestoreOptions(delete_later_savepoints=True)
+    session, options = table.session(), RestoreOptions()
     found = {
         row.instant: verify_savepoint(session, row.instant, options, named=False)
         for row in rows

@@ -8,7 +8,7 @@ from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP
-from hudictl.phrases import first_few
+from hudictl.phrases import SEE_CHECK, first_few
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.ahead import commits_ahead
@@ -165,7 +165,8 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         pending = (*operations, *_services(table, signs), *_writes(table, signs))
     except HudictlError as error:
         # Hudi's writers may still be able to write; this cannot be determined.
-        return _Verdict(error.message, error.hint, writers_can_start=False)
+        hint = error.hint or (SEE_CHECK if isinstance(error, Unreadable) else "")
+        return _Verdict(error.message, hint, writers_can_start=False)
 
     for path, backup in properties_in_use(table):
         if update_interrupted(table.storage, path, backup) == EVERYTHING_FAILS:

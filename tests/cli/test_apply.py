@@ -279,6 +279,21 @@ def test_on_a_copy_of_the_table(unpack: Unpack, tell: Tell, tmp_path: Path, vers
     assert copy.data() == other.data()
 
 
+def test_on_another_table(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """No guard's words alone: what does not fit is told as what it is."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    file = save(tell, copy, "restore", target)
+    other = Copy("v9", "cow_part", support.unpack("v9", "cow_part", tmp_path / "elsewhere"))
+    before = tree(other.path, OWN)
+    said = tell("apply", file, "-t", other.path, *LOCAL)
+    assert (said.code, f"the plan names another table: file://{copy.path}" in said.line) == (13, True)
+    assert tree(other.path, OWN) == before
+    drop(copy.path / sorted(required(copy.table, plan(copy, target).undo.case))[0])
+    said = tell("apply", file, *LOCAL)
+    assert (said.code, "another table" in said.line) == (13, False)
+
+
 def test_the_environment_names_no_other_table(
     unpack: Unpack, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

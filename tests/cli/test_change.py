@@ -132,8 +132,9 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     assert again.code == 0
     assert "already has a savepoint" in again.out
     verified = tell("savepoint", "show", time, "--verify", "-t", copy.path, *LOCAL, "-o", "json").json["result"]
-    names = "instant restorable reason file_count bytes unprotected threat hint taken_back"
-    assert " ".join(verified) == names
+    keys = ["instant", "restorable", "reason", "file_count", "bytes"]
+    keys += ["unprotected", "threat", "hint", "later_savepoints", "taken_back"]
+    assert list(verified) == keys
     assert verified["restorable"]
     delete = ("savepoint", "delete", time, "-t", copy.path)
     assert "would delete" in tell(*delete, "--plan").out
@@ -236,6 +237,39 @@ def test_3_a_savepoint_that_cannot_be_restored(unpack: Unpack, tell: Tell) -> No
     assert lost in said.error["message"]
 
 
+def test_a_later_savepoint_hides_no_lost_file(unpack: Unpack, tell: Tell) -> None:
+    """`check` names the command for a broken savepoint, also for an older one: it names the file."""
+    copy = unpack("v9", "cow_savepoints")
+    older, newer = copy.savepoints[-2:]
+    verify = ("savepoint", "show", older, "--verify", "-t", copy.path, *LOCAL)
+    good = tell(*verify)
+    assert good.code == 0
+    assert f"later savepoints: {newer}; a restore to it deletes them, with --delete-later-savepoints" in good.out
+    assert tell(*verify, "-o", "json").json["result"]["later_savepoints"] == [newer]
+    lost = sorted(path for path in copy.data() if f"_{older}." in path)[0]
+    drop(copy.path / lost)
+    bad = tell(*verify)
+    assert bad.code == 3
+    assert lost in bad.line
+
+
+def test_14_names_the_command_that_tells_what_mends_it(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    damaged = copy.file(copy.commits[-1], "commit")
+    damaged.write_text("x")
+    told = "`hudictl check "
+    for words in (
+        ("restore", "--to-instant", copy.commits[0], "--plan", *LOCAL),
+        ("rollback", copy.commits[-1], "--plan", *LOCAL),
+    ):
+        said = tell(*words, "-t", copy.path)
+        assert (said.code, damaged.name in said.line, told in said.line) == (14, True, True)
+    shown = tell("table", "show", "-t", copy.path).out
+    assert (damaged.name in shown, told in shown) == (True, True)
+    found = tell("check", "-t", copy.path)
+    assert f"hudictl timeline quarantine --table={copy.path} {copy.commits[-1]}" in found.out
+
+
 @pytest.mark.usefixtures("default_engine")
 def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
@@ -269,12 +303,21 @@ def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
         assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, *option, "--plan").code == 2
 
 
+@pytest.mark.parametrize(("given", "seconds"), [("20s", 20), ("20", 20), ("2.5", 2.5), ("1m", 60)])
+def test_settle_is_a_duration_or_a_number_of_seconds(unpack: Unpack, tell: Tell, given: str, seconds: float) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    said = tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--settle", given, "--plan", "-o", "json")
+    assert said.json["result"]["options"]["settle_s"] == seconds
+
+
 @pytest.mark.parametrize(
     "option",
     [
         ("--settle", "1.9"),
         ("--settle", "nan"),
         ("--settle", "inf"),
+        ("--settle", "1s"),
+        ("--settle", "soon"),
         ("--grace", "9" * 400),
         ("--idle", "soon"),
         ("--idle", "-5m"),

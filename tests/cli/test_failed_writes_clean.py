@@ -130,6 +130,7 @@ def test_the_plan_changes_nothing(unpack: Unpack, tell: Tell, version: str, poli
     assert row["files_deleted"] == len(own_files(copy, failed))
     assert said.json["notes"] == ["planned only: nothing was changed"]
     assert "would be rolled back" in clean(tell, copy, "--policy", policy, "--plan").out
+    assert "Kept files " in clean(tell, copy, "--policy", policy, "--plan", "--keep-files").out
     assert tree(copy.path, ".hoodie/.hudictl") == before
 
 
@@ -241,7 +242,7 @@ def test_11_a_lock_that_hudictl_does_not_take(unpack: Unpack, tell: Tell, more: 
 
 @VERSIONS
 def test_3_a_pending_rollback_of_a_completed_commit(unpack: Unpack, tell: Tell, version: str) -> None:
-    """The next writer rolls the commit back: the result has both commands, as `check` does."""
+    """The next writer rolls the commit back: the error has both commands, as `check` does; the result not again."""
     copy = unpack(version, "cow_part")
     arm(copy, copy.commits[-1])
     finding = next(row for row in check(tell, copy) if row["finding"] == "armed-rollback")
@@ -249,7 +250,9 @@ def test_3_a_pending_rollback_of_a_completed_commit(unpack: Unpack, tell: Tell, 
     assert len(commands) == 2
     said = clean(tell, copy, "--yes")
     assert said.code == 3
-    assert all(command in said.out and command in said.line for command in commands)
+    assert all(command in said.line and command not in said.out for command in commands)
+    planned = clean(tell, copy, "--plan")
+    assert (planned.code, all(command in planned.out for command in commands)) == (0, True)
     error = clean(tell, copy, "--yes", "-o", "json").error
     assert [way["command"] for way in error["fields"]["remedy"]] == commands
 

@@ -1,6 +1,7 @@
 """``heartbeat list`` and ``heartbeat delete``."""
 
 import os
+import re
 import time
 
 import pytest
@@ -75,10 +76,15 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan")
     assert (planned.code, f"\nwould delete the expired heartbeat of {instant}, " in planned.out) == (0, True)
     assert "this heartbeat is the only proof that the writer is dead" in planned.out
+    assert re.search(r"\d+ (d|h|min) old;", planned.out)
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan", "-o", "json")
     assert planned.json["notes"] == ["planned only: nothing was changed"]
     assert tell("heartbeat", "delete", instant, "-t", copy.path).code == 4
     assert tree(copy.path, OWN) == before
+    beat = copy.meta / ".heartbeat" / instant
+    body, times = beat.read_bytes(), (beat.stat().st_atime, beat.stat().st_mtime)
+    assert "was the only proof" in tell("heartbeat", "delete", instant, "-t", copy.path, "--yes").out
+    os.utime(put(beat, body), times)
     done = tell("heartbeat", "delete", instant, "-t", copy.path, "--yes", "-o", "json")
     assert (done.code, done.json["result"]["instant"]) == (0, instant)
     assert not (copy.meta / ".heartbeat" / instant).exists()
@@ -88,7 +94,7 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     assert (again.json["result"], again.json["notes"]) == (
         None, [f"there is no heartbeat of {instant}: nothing to do"],
     )  # fmt: skip
-    (entry,) = tell("history", "-t", copy.path, "-o", "json").json["rows"]
+    entry, _ = tell("history", "-t", copy.path, "-o", "json").json["rows"]
     assert (entry["operation"], entry["target"]) == ("heartbeat delete", instant)
 
 

@@ -40,16 +40,16 @@ def test_undo_drop_takes_the_age_of_the_profile(write: Write, copy: Copy, tell: 
     restored = ("--to-instant", copy.commits[0], "--delete-later-savepoints", "--yes")
     assert tell("restore", *restored, "-t", "trips").code == 0
     (time,) = room_times(copy.table)
-    by = f"(older than 7d: keep_files of the profile trips, {file})"
+    by = f"older than 7d, as keep_files of the profile trips says ({file})"
     said = tell("undo", "drop", "-t", "trips", "--yes")
-    assert (said.code, said.out) == (0, f"nothing is older {by}: nothing to do\n")
+    assert (said.code, said.out) == (0, f"nothing is {by}: nothing to do\n")
     record = copy.meta / f".hudictl/undo/{time}.json"
     begun = json.loads(record.read_text())["begun_at"]
     record.write_text(record.read_text().replace(begun, str(datetime.fromisoformat(begun) - timedelta(days=8))))
     said = tell("undo", "drop", "-t", "trips", "--older-than", "9d", "--yes")
-    assert said.out.startswith("nothing is older:")
+    assert said.out.startswith("nothing is older than 9d:")
     said = tell("undo", "drop", "-t", "trips", "--plan")
-    assert f"would drop what was kept of restore {time} {by}: " in said.out
+    assert f"would drop what was kept of restore {time}, {by}: " in said.out
     said = tell("undo", "drop", "-t", "trips", "--plan", "-o", "json")
     assert said.json["result"]["older_than_ms"] == 7 * 86_400_000
     # Without its profile, and with one that has no age, it must be said.

@@ -27,6 +27,17 @@ def line(copy: Copy, target: str, *more: str) -> tuple[object, ...]:
 # What is said.
 
 
+def test_the_undo_of_a_pending_write_names_it(unpack: Unpack, tell: Tell) -> None:
+    """No reader sees it: but "0 instants are back" would say that it is gone."""
+    copy = unpack("v9", "cow_failed_direct")
+    target = newest(copy)
+    done = tell(*line(copy, target, "--keep-files", "--idle", "0s", "--yes", "-o", "json")).json["result"]
+    said = tell("undo", done["undo"], "-t", copy.path, *LOCAL, "--idle", "0s", "--yes")
+    assert said.code == 0
+    assert f": {target} and {done['files_deleted']} files (" in said.out
+    assert newest(copy) == target
+
+
 @VERSIONS
 def test_0_done(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_part")

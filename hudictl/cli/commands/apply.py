@@ -13,7 +13,7 @@ from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.to_copy import keep_given
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import heartbeat_values, lock_options, no_lock_option, single_operator_option
-from hudictl.errors import NotFound, Unreadable, UsageError
+from hudictl.errors import Conflict, NotFound, Refused, Unreadable, UsageError
 from hudictl.formats.limits import PLAN_BYTES
 
 if TYPE_CHECKING:
@@ -74,7 +74,14 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     rule = common.rule if common.rule_said or kept is None or kept.assumed else kept
     common = replace(common, uri=common.uri or saved.table, given_timezone=zone, rule=rule)
     agreed = ChangeOptions(plan=plan, yes=True, single_operator=single_operator)
-    run_change(kinds()[read.kind](saved, read.options), common, agreed, engine_options, check=read.check)
+    core = common.open(single_operator)
+    try:
+        run_change(kinds()[read.kind](saved, read.options), common, agreed, engine_options, read.check, core)
+    except (NotFound, Conflict, Refused, Unreadable) as error:
+        # A copy may be meant: what does not fit is refused, and then it is told.
+        if core.uri != saved.table:
+            error.hint = "; ".join(filter(None, (f"the plan names another table: {saved.table}", error.hint)))
+        raise
 
 
 def _refuse_another(common: TableOptions, table: str) -> None:

@@ -110,8 +110,9 @@ def clean(
         options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
         choice = to_copy().all_of(failed_writes_to_clean(table.opened, policy, options))
     left = [f"not rolled back: {_in_words(row)}" for row in (*choice.left, *choice.running)]
-    for entry in choice.waiting:
-        ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""
+    for number, entry in enumerate(choice.waiting):
+        # The error names the ways of the first one.
+        ways = f"; {in_words(entry.remedy)}" if entry.remedy and (number or change.plan) else ""
         left.append(f"{entry.instant} is pending: {entry.told}{ways}")
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)

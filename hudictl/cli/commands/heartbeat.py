@@ -11,7 +11,7 @@ from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.formats.layouts import HEARTBEATS
-from hudictl.phrases import seconds
+from hudictl.phrases import span
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def _delete_change(instant: str) -> "ChangeCommand[HeartbeatDeletion, None]":
     from hudictl.render.text import print_lines
     from hudictl.state.writers.heartbeats import EXPIRED
 
-    def said(plan: "HeartbeatDeletion") -> str:
+    def said(plan: "HeartbeatDeletion", tense: str = "is") -> str:
         found = plan.heartbeat
         assert found is not None
-        what = f"the {found.state} heartbeat of {instant}, {seconds(found.age_ms)} old"
+        what = f"the {found.state} heartbeat of {instant}, {span(found.age_ms)} old"
         if found.state == EXPIRED:
-            what += f"; its {found.action} is pending; this heartbeat is the only proof that the writer is dead"
+            what += f"; its {found.action} is pending; this heartbeat {tense} the only proof that the writer is dead"
         return what
 
     def show(out: "Console", plan: "HeartbeatDeletion") -> None:
@@ -73,6 +73,6 @@ def _delete_change(instant: str) -> "ChangeCommand[HeartbeatDeletion, None]":
         show=show,
         planned_json=lambda plan: {**plain(plan.heartbeat), "lock": plan.lock},
         question=lambda plan: Question(f"Delete {said(plan)}?"),
-        done=lambda plan, _result: f"deleted {said(plan)}",
+        done=lambda plan, _result: f"deleted {said(plan, 'was')}",
         done_json=lambda plan, _result: plan.heartbeat,
     )

@@ -103,7 +103,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanP
             return ""
         if plan.options.duplicates:
             return f"; kept: {first_few([f'{row.path} ({row.why})' for row in plan.files_left])}"
-        return f"; {count_of(len(plan.left), 'orphan')} kept: `orphans list` shows why"
+        return f"; {count_of(len(plan.left), 'orphan')} kept: `hudictl orphans list` shows why"
 
     def said(plan: "OrphanPlan") -> str:
         if plan.hashing and not plan.orphans:

@@ -10,6 +10,7 @@ import click
 from hudictl.cli.change import (
     ChangeCommand,
     Question,
+    kept_where,
     opened_table,
     planning,
     run_change,
@@ -183,7 +184,8 @@ def run_rollbacks(
             kept = all(options.keep_files for _, options in targets)
             confirm(table_line(table), f"Roll back {times}? {gone(kept=kept)}", yes=change.yes)
             outcomes = rollbacks.execute(within) if change.yes or common.json else plan.execute(within)
-    show(outcomes, [*notes, *(PLANNED if change.plan else ())])
+        kept_at = [kept_where(table.core)] if change.plan and any(given.keep_files for _, given in targets) else []
+    show(outcomes, [*notes, *kept_at, *(PLANNED if change.plan else ())])
     _all_well(outcomes)
     if change.plan:
         change.end_plan()

@@ -199,6 +199,9 @@ def show(
             return
         result = to_copy().all_of(table.verify_savepoint(instant, deep=deep, idle_ms=idle_ms))
     tagged = list(files.notes)
+    if result.later_savepoints:
+        later = first_few(result.later_savepoints, rest=" and {:,} more")
+        tagged.append(f"later savepoints: {later}; a restore to it deletes them, with --delete-later-savepoints")
     read = "footers and logs read" if deep else "--deep reads them"
     verified = f"{count_of(result.file_count, 'file')}, {size(result.bytes)} (present, of the recorded size; {read})"
     said = f"{instant} can be restored: {verified}"

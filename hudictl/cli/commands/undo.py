@@ -63,11 +63,11 @@ def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...],
     profile, of_profile = profile_given(), ""
     if profile is not None and isinstance(profile.keep_files, str) and not instants and older_than is None:
         older_than = profile.keep_files
-        of_profile = f" (older than {older_than}: keep_files of the profile {profile.name}, {profile.file})"
+        of_profile = f", as keep_files of the profile {profile.name} says ({profile.file})"
     if bool(instants) == (older_than is not None):
         raise UsageError("give either INSTANT, or --older-than DURATION")
     older_ms = None if older_than is None else duration_ms(older_than, "--older-than")
-    run_change(_drop_change(instants, older_ms, of_profile), common, change)
+    run_change(_drop_change(instants, older_ms, f"older than {older_than}{of_profile}"), common, change)
 
 
 def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":
@@ -82,12 +82,6 @@ def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResu
         of = ", ".join(filter(None, plan.targets))
         to = {"restore": " to ", "rollback": " of ", "metadata drop": " of "}.get(plan.of, " ")
         return f"the {plan.of} {plan.undoes}{f'{to}{of}' if of else ''}"
-
-    def back(plan: "UndoPlan", result: "UndoResult") -> str:
-        if plan.metadata_table and not (result.instants or result.files):
-            return "the metadata table is back"
-        instants, files = count_of(len(result.instants), "instant"), count_of(result.files, "file")
-        return f"{instants} and {files} ({size(result.bytes)}) are back"
 
     def show(out: "Console", plan: "UndoPlan") -> None:
         lines = [f"Undo {what(plan)}, begun at {plan.begun_at}", ""]
@@ -112,14 +106,28 @@ def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResu
         show=show,
         shown_first=True,
         question=lambda plan: Question(f"Undo {what(plan)}?", typed=plan.undoes),
-        done=lambda plan, result: f"undid {what(plan)}: {back(plan, result)}",
+        done=lambda plan, result: f"undid {what(plan)}: {_back(plan, result)}",
     )
 
 
+def _back(plan: "UndoPlan", result: "UndoResult") -> str:
+    from hudictl.ops.session import Kind
+    from hudictl.phrases import count_of
+    from hudictl.render.words import size
+
+    if plan.metadata_table and not (result.instants or result.files):
+        return "the metadata table is back"
+    instants = count_of(len(result.instants), "instant")
+    if plan.of == Kind.ROLLBACK.value and not result.instants:
+        # A write that was pending: no reader sees it.
+        instants = ", ".join(filter(None, plan.targets))
+    return f"{instants} and {count_of(result.files, 'file')} ({size(result.bytes)}) are back"
+
+
 def _drop_change(
-    instants: tuple[str, ...], older_than_ms: int | None, of_profile: str
+    instants: tuple[str, ...], older_than_ms: int | None, older: str
 ) -> "ChangeCommand[UndoDrop, UndoDropped]":
-    """``of_profile`` says where the age comes from, if it is not the command line."""
+    """``older`` says what goes where no instants are named; and where that comes from, if not the command line."""
     from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.text import print_lines
@@ -130,7 +138,8 @@ def _drop_change(
         times = ", ".join(f"{entry.operation} {entry.undo}" for entry in plan.dropped)
         versions = sum(entry.versions for entry in plan.dropped)
         rest = f" freed; {count_of(versions, 'old version')} of the bucket go by its own rules" if versions else ""
-        return f"what was kept of {times}{of_profile}: {count_of(files, 'file')}, {size(total)}{rest}"
+        chosen = "" if instants else f", {older}"
+        return f"what was kept of {times}{chosen}: {count_of(files, 'file')}, {size(total)}{rest}"
 
     def stays(plan: "UndoDrop") -> str:
         return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
@@ -138,7 +147,7 @@ def _drop_change(
     return ChangeCommand(
         name="undo drop",
         change=changes.undo_drop(instants, older_than_ms),
-        nothing=lambda plan: None if plan.dropped else f"nothing is older{of_profile}: nothing to do{stays(plan)}",
+        nothing=lambda plan: None if plan.dropped else f"nothing is {older}: nothing to do{stays(plan)}",
         show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
         question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),
         done=lambda plan, _result: f"dropped {said(plan)}{stays(plan)}",

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
+from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant, State
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.state.facts import Facts, Signs
@@ -174,11 +174,16 @@ def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) 
         return
     logs = [file.path for file in logs_of_later_writes(facts, target)]
     if logs:
-        lost = has_lost_plan(facts.table, facts.timeline, target)
-        again = "makes its lost plan again" if lost else "keeps the compaction requested"
+        keep = command_of("rollback", target.time, options=["--keep-plan"])
+        if has_lost_plan(facts.table, facts.timeline, target):
+            way = f"`{keep}` makes its lost plan again"
+        elif target.state is State.REQUESTED:
+            way = f"let Hudi run the compaction {target.time}: readers find these logs by its plan"
+        else:
+            way = f"`{keep}` deletes what the compaction has written, and keeps it requested"
         raise Refused(
             f"the file slices of {target} contain {count_of(len(logs), 'log')} of later writes, for example {logs[0]}",
-            hint=f"use --keep-plan: it deletes what the compaction has written, and {again}",
+            hint=way,
             logs=logs,
         )
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 
 from hudictl.errors import Refused
@@ -11,9 +12,11 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.repair.evidence import FIELDS, FORMAT, KEYS, Schema, columns_of, schema_of, votes_of
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
 from hudictl.ops.session import Kind, Session
+from hudictl.phrases import command_of
 from hudictl.secrets import value_shown
 from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.copied import read_record
 from hudictl.table.properties import intact
 from hudictl.table.properties_known import known_properties, require_value
 from hudictl.table.salvage import (
@@ -106,7 +109,7 @@ def _written_again(
     if unlike:
         # All other lines are sound.
         votes = {key: votes[key] for key in {*found.own, *unlike}}
-    values, proofs = _decided(found, votes, given, unlike or _REQUIRED)
+    values, proofs = _decided(table, found, votes, given, unlike or _REQUIRED)
     moment = datetime.fromtimestamp(max(facts.timeline.modified_ms.values(), default=0) / 1000, timezone.utc)
     body = fmt.encode(values, moment)
     guessed = tuple(_guesses(table, values, proofs, whole))
@@ -187,7 +190,7 @@ def _ordering(table: Table) -> str:
 
 
 def _decided(
-    found: Salvage, votes: Votes, given: Mapping[str, str], required: Collection[str]
+    table: Table, found: Salvage, votes: Votes, given: Mapping[str, str], required: Collection[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
     """The properties, and of each what says it. Raises Refused: one that the table needs is not known."""
     own, values = found.own, dict[str, str]()
@@ -206,7 +209,7 @@ def _decided(
     if missing:
         raise Refused(
             f"nothing says what {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'}",
-            hint=f"give it: {' '.join(f'--set {key}=VALUE' for key in missing)}",
+            hint=f"give it: {' '.join(f'--set {key}=VALUE' for key in missing)}{_of_source(table)}",
             properties=missing,
         )
     values = {
@@ -215,6 +218,15 @@ def _decided(
     values[fmt.CHECKSUM] = fmt.checksum(values)
     proofs[fmt.CHECKSUM] = ["it is computed", "from the names of database and table"]
     return values, {key: proofs[key] for key in values}
+
+
+def _of_source(table: Table) -> str:
+    """Where the operator finds the values of a copy."""
+    with suppress(ValueError):
+        if record := read_record(table.storage):
+            shown = command_of("table properties", options=[f"--table={record.source}"])
+            return f"; this is a copy, and `{shown}` shows the values of its source"
+    return ""
 
 
 def _guesses(table: Table, values: Mapping[str, str], proofs: Mapping[str, list[str]], whole: bool) -> Iterator[str]:

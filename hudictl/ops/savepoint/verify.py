@@ -1,6 +1,6 @@
 """Whether a savepoint can be restored now."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
@@ -20,8 +20,9 @@ from hudictl.table.timeline.active import load_timeline
 class Restorable:
     """Whether a savepoint can be restored now; ``reason`` is the guard's message if not. ``unprotected`` are files
     required by its commit that it does not name: a clean may delete them. ``threat`` says that a clean will delete its
-    files in dropped partitions. ``hint`` is the guard's, too. ``taken_back`` are instants that the savepoint names, and
-    a rollback or restore has removed since: their files are not required."""
+    files in dropped partitions. ``hint`` is the guard's, too. ``later_savepoints`` are those that a restore to it
+    deletes. ``taken_back`` are instants that the savepoint names, and a rollback or restore has removed since: their
+    files are not required."""
 
     instant: str
     restorable: bool
@@ -31,18 +32,21 @@ class Restorable:
     unprotected: tuple[str, ...] = ()
     threat: str = ""
     hint: str = ""
+    later_savepoints: tuple[str, ...] = ()
     taken_back: tuple[str, ...] = ()
 
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions, *, named: bool = True) -> Restorable:
-    """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint.
+    """Whether a restore to the savepoint would pass every guard now. Later savepoints do not hinder it: that is a
+    question of the operator's will, behind which a lost file would not be seen. Raises Refused: there is no such
+    savepoint.
 
     Args:
         named: also look whether it names all files that its commit requires, in a second listing.
     """
     saved = find_saved(session.table, load_timeline(session.table), session.engine, instant)
     try:
-        plan = plan_restore(session, instant, options)
+        plan = plan_restore(session, instant, replace(options, delete_later_savepoints=True))
     except HudictlError as error:
         if error.exit_code in (1, 15, 16):
             raise
@@ -50,8 +54,9 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions, *,
     dropped = dropped_partitions(session.table, load_timeline(session.table), session.engine, saved.files.partitions)
     threat = told_dropped(dropped, saved.files.names_in(dropped))
     bare = _unprotected(session, instant, saved.files) if named else ()
+    needed = plan.undo.files_needed, plan.undo.bytes_needed
     gone = tuple(sorted(plan.undo.case.view.unbound - plan.undo.removed))
-    return Restorable(instant, True, "", plan.undo.files_needed, plan.undo.bytes_needed, bare, threat, taken_back=gone)
+    return Restorable(instant, True, "", *needed, bare, threat, "", plan.savepoints_deleted, gone)
 
 
 def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
     recent = [entry for entry in found if entry.time > last]
     if len(recent) >= FAILING_WRITES:
         since = f"since the last commit {last}" if last else "and no completed commit"
-        meaning = f"{count_of(len(recent), 'rollback')} {since}: a job fails again and again"
+        meaning = f"{count_of(len(recent), 'rollback')} {since}: a job fails again and again, and its own log says why"
         yield Finding("rollbacks-piled-up", WARNING, recent[-1].time, meaning)
     missing = look.settings.missing(KEEP_MAX)
     if missing and len(recent) < FAILING_WRITES:
@@ -137,7 +137,9 @@ def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
     elif not missing and len(found) > look.settings.number(KEEP_MAX):
         meaning = f"{count_of(len(found), 'rollback')} on the active timeline ({KEEP_MAX.key}="
         meaning += f"{look.settings.text(KEEP_MAX)}): every reader and writer lists them"
-        yield Finding("rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive"))
+        yield Finding(
+            "rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive --assume-defaults")
+        )
 
 
 def huge_plans(look: Look) -> Iterator[Finding]:

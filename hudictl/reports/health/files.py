@@ -1,13 +1,14 @@
 """Findings of ``check`` on data files: orphans, missing files, and files that are not read."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Unreadable
-from hudictl.formats.file_names import read_as
+from hudictl.formats.file_names import parse_data_file, read_as
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
@@ -27,10 +28,12 @@ from hudictl.state.services.harmful_cleans import harmful_cleans, has_run
 from hudictl.state.timeline.clean_plans import removal_of
 from hudictl.state.timeline.dropped import told_dropped, ways_out
 from hudictl.state.timeline.unfinished import RESUME, Remedy
+from hudictl.table.copied import RECORD, read_record
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import hidden_by, other_table
 from hudictl.table.files.view import metafile_path
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_writes_after
 
@@ -127,9 +130,16 @@ def missing(look: Look) -> Iterator[Finding]:
         yield Finding("moved", INFO, table.layout.timeline, meaning)
         return
 
+    not_copied = _not_copied(table, needed.missing)
+    if not_copied:
+        meaning = (
+            f"this is a copy of single partitions: {count_of(len(not_copied), 'file')} of the others, for example "
+            f"{not_copied[0]}, stayed in the source. Readers find the rows of the copied partitions only"
+        )
+        yield Finding("partly-copied", INFO, RECORD, meaning)
     for path in needed.missing:
-        if path in needed.sizes or other_table(path, look.facts.sweep) is not None:
-            # Reported as a wrong size, or as another table.
+        if path in needed.sizes or path in not_copied or other_table(path, look.facts.sweep) is not None:
+            # Reported as a wrong size, as of a partition that was not copied, or as another table.
             continue
         meaning = (
             "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost. "
@@ -148,6 +158,23 @@ def missing(look: Look) -> Iterator[Finding]:
     for partition in needed.bare:
         meaning = "no .hoodie_partition_metadata: listings do not find this partition; a write into it creates the file"
         yield Finding("partition-without-metafile", ERROR, partition, meaning, _repair(look, partition))
+
+
+def _not_copied(table: Table, paths: Sequence[str]) -> list[str]:
+    """The files, of those that are missing, that a copy of single partitions never had: of another partition, and not
+    written since. None if the copy's record cannot be read."""
+    record = None
+    with suppress(ValueError):
+        record = read_record(table.storage) if paths else None
+    if record is None or not record.partitions:
+        return []
+    found = []
+    for path in paths:
+        partition, _, name = path.rpartition("/")
+        data = parse_data_file(name)
+        if partition not in record.partitions and data is not None and data.instant <= record.as_of:
+            found.append(path)
+    return found
 
 
 def sources(look: Look) -> Iterator[Finding]:

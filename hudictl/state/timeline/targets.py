@@ -4,7 +4,7 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import COMMIT_ACTIONS, INITIAL, Instant
+from hudictl.formats.instants import COMMIT_ACTIONS, INITIAL, RESTORE, ROLLBACK, Instant
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.archive import archived_in_order, at_one_time
@@ -29,9 +29,12 @@ def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[
     if not found and not stored:
         other = next((entry for entry in timeline.instants if entry.time == time), None)
         what = f"{_article(other.action)} {other.action}, not a write" if other else "not on the active timeline"
+        unfinished = other is not None and other.pending and other.action in (RESTORE, ROLLBACK)
         raise Refused(
             f"{time} is {what}: it cannot be rolled back",
-            hint=what_it_may_be(table, timeline, time),
+            hint="it is pending: `hudictl resume` finishes it, or names the ways to end it"
+            if unfinished
+            else what_it_may_be(table, timeline, time),
             instant=time,
         )
     return found[0] if found else None

@@ -243,7 +243,7 @@ def rollback_unfinished(
         meaning = f"a rollback of the archived commit {target} is pending: Hudi's next clean-up of failed writes "
         meaning += "deletes its files, with rows that readers see"
     elif visible:
-        meaning = f"a rollback of the completed commit {target} is requested, but not started; "
+        meaning = f"a rollback of the completed commit {target} has not ended, but readers still see the commit; "
         meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
     elif eager_only:
         meaning = f"a rollback of {target} has not ended, and later commits are completed"

@@ -21,8 +21,8 @@ FAULTS = (
     ),
     Fault(
         "reports/health/files.py",
-        "path in needed.sizes or other_table",
-        "other_table",
+        "path in needed.sizes or path in not_copied",
+        "path in not_copied",
         "check calls a damaged file missing",
         OWN,
     ),

@@ -464,4 +464,18 @@ FAULTS = (
         "a savepoint that cannot be restored passes",
         ("reports/health/test_check.py::test_real_tables",),
     ),
+    Fault(
+        FILES,
+        "data is not None and data.instant <= record.as_of:\n",
+        "data is not None:\n",
+        "what was lost of a copy since it was made counts as not copied",
+        ("reports/health/test_files.py::test_a_copy_of_one_partition_misses_nothing_of_the_others",),
+    ),
+    Fault(
+        FILES,
+        "        if partition not in record.partitions and data",
+        "        if data",
+        "a lost file of a copied partition counts as not copied",
+        ("reports/health/test_files.py::test_a_copy_of_one_partition_misses_nothing_of_the_others",),
+    ),
 )

@@ -249,9 +249,16 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "plan.undo.files_needed, plan.undo.bytes_needed,",
-        "plan.undo.files_needed, 0,",
+        "needed = plan.undo.files_needed, plan.undo.bytes_needed\n",
+        "needed = plan.undo.files_needed, 0\n",
         "verify tells no bytes",
         ("ops/savepoint/test_guards.py::test_verify_tells_what_a_restore_needs",),
+    ),
+    Fault(
+        VERIFY,
+        "replace(options, delete_later_savepoints=True))",
+        "options)",
+        "a later savepoint hides that a file is lost",
+        ("cli/test_change.py::test_a_later_savepoint_hides_no_lost_file",),
     ),
 )

@@ -18,6 +18,7 @@ from hudictl.formats.plans import (
 from hudictl.library import changes
 from hudictl.ops.repair import plan
 from hudictl.table.kept import room_times
+from hudictl.ops.rollback.plan import RollbackOptions
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, Copy, put, session, tree
@@ -90,6 +91,30 @@ def test_rows_of_later_writes_are_not_lost(unpack: Unpack) -> None:
     with pytest.raises(Refused, match=r"do not find \d+ logs? of later writes with [1-9]\d* records?"):
         unschedule(copy, time, f"{partition}/{file_id}")
     assert tree(copy.path, OWN) == before
+
+
+def test_a_whole_compaction_below_later_rows_names_a_way_that_goes_on(unpack: Unpack) -> None:
+    """Version 6. One that has not begun has nothing that `--keep-plan` could delete."""
+    copy = unpack("v6", "mor_pending_compaction")
+    time, _ = compaction(copy)
+    change = changes.pending_compaction(time, RollbackOptions(idle_ms=0))
+    with pytest.raises(Refused, match="logs of later writes") as refused:
+        change.plan(session(copy.table))
+    assert refused.value.hint == f"let Hudi run the compaction {time}: readers find these logs by its plan"
+    copy.write(f"{time}.compaction.inflight")
+    with pytest.raises(Refused, match="logs of later writes") as refused:
+        change.plan(session(copy.table))
+    assert refused.value.hint.startswith(f"`hudictl rollback {time} --keep-plan` deletes")
+
+
+@pytest.mark.parametrize("keep_plan", [False, True])
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_commit_is_no_compaction(unpack: Unpack, number: int, *, keep_plan: bool) -> None:
+    """Whatever a rollback of it would say."""
+    copy = unpack("v9", "cow_part")
+    change = changes.pending_compaction(copy.commits[number], RollbackOptions(keep_plan=keep_plan))
+    with pytest.raises(NotFound, match="is no pending compaction"):
+        change.plan(session(copy.table))
 
 
 @VERSIONS

@@ -91,7 +91,7 @@ def test_hudis_own_of_a_completed_instant_is_unwanted(unpack: Unpack, version: s
     arm(copy, target, inflight=True)
     assert (found(copy).finish, unwanted(copy)) == ((), [LATER])
     said = meaning(copy)
-    assert said.startswith(f"a rollback of the completed commit {target} is requested, but not started")
+    assert said.startswith(f"a rollback of the completed commit {target} has not ended, but readers still see")
     assert said.endswith("the next writer rolls the commit back")
     drop(copy.file(target, "commit"))
     assert (found(copy).finish, unwanted(copy)) == ((target,), [])

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,11 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.restore import StoredRestorePlan, encode_metadata, encode_plan
 from hudictl.formats.rollback import InstantInfo
+from hudictl.ops.copy.plan import CopyOptions
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
+from hudictl.table.timeline.active import load_timeline
 from tests import records
+from tests.copy_support import made
 from tests.fixtures import Unpack
 from tests.helpers import (
     Copy,
@@ -297,3 +301,27 @@ def test_another_table_that_listings_read_is_an_error(unpack: Unpack, version: s
         shutil.copytree(other.path, copy.path / place)
     found = {entry.subject: entry.severity for entry in check(copy) if entry.finding == "other-table"}
     assert found == {"aside/other": ERROR, "part-1/other": INFO}
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_a_copy_of_one_partition_misses_nothing_of_the_others(
+    unpack: Unpack, version: str, name: str, tmp_path: Path
+) -> None:
+    """But what is lost of its own partition, or was written since into another one, is lost."""
+    source, to = unpack(version, name), tmp_path / "to"
+    made(source, source.commits[-2], to, CopyOptions(partitions=("part-1",)))
+    copy = Copy(version, name, to)
+    found = one(copy)
+    assert (found.finding, found.severity, found.remedy) == ("partly-copied", INFO, ())
+    own = min(path for path in copy.data() if path.startswith("part-1/"))
+    drop(copy.path / own)
+    assert [entry.subject for entry in check(copy) if entry.finding == "missing-file"] == [own]
+    if not copy.table.is_cow:
+        # Logs of version 6 have the time of their base file.
+        return
+    last = next(entry for entry in load_timeline(source.table).writes() if entry.time == source.commits[-1])
+    for entry in last.names:
+        shutil.copy2(source.timeline / entry, copy.timeline / entry)
+    lost = [entry.subject for entry in check(copy) if entry.finding == "missing-file"]
+    assert any(path.startswith("part-0/") and last.time in path for path in lost)

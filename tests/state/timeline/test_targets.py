@@ -3,7 +3,7 @@
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.formats.instants import INITIAL
+from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK
 from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.state.facts import read_signs
 from hudictl.state.files.savepoints import find_savepoint
@@ -41,6 +41,17 @@ def test_a_typo_names_the_neighbours(unpack: Unpack, version: str) -> None:
     with pytest.raises(Refused) as refused:
         find_commit(copy.table, load_timeline(copy.table), "1")
     assert f"nearest on the active timeline: {before}; " in refused.value.hint
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_rollback_interrupted", "mor_restore_interrupted"])
+def test_a_pending_operation_names_the_command_that_ends_it(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    timeline = load_timeline(copy.table)
+    for pending in [entry for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending]:
+        with pytest.raises(Refused, match=f"is a {pending.action}, not a write") as refused:
+            find_target(copy.table, timeline, pending.time, ())
+        assert refused.value.hint.startswith("it is pending: `hudictl resume`")
 
 
 @VERSIONS
