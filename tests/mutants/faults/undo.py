@@ -454,4 +454,11 @@ FAULTS = (
         "while a rollback is undone, readers miss a partition that the metadata table alone lists",
         ("ops/put_back/test_metadata_drop.py",),
     ),
+    Fault(
+        PLANNING,
+        "return done if found is not None and found.last.exit_code == 0 else None",
+        "return done",
+        "an undo that has failed, and whose files were dropped then, is said to have ended",
+        (f"{DROP_TEST}::test_only_what_has_ended_counts_as_undone",),
+    ),
 )
