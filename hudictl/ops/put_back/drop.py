@@ -15,7 +15,7 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
-from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_times
+from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_folder, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.operations import is_recorded
@@ -131,11 +131,12 @@ def _named(table: Table, time: str, begun: str | None) -> Room | None:
     damaged, or is missing and its undo has begun: there must be a way out. Raises Refused: there was no such operation;
     StorageFailed."""
     with suppress(Unreadable):
-        if time != begun and not is_recorded(table.storage, time):
-            return required_room(table, time)
         room = read_room(table, time)
-        if room is not None or time != begun:
+        if room is not None:
             return room
+        if time != begun:
+            dropped = is_recorded(table.storage, time) and not table.storage.has_folder(room_folder(time))
+            return None if dropped else required_room(table, time)
     return Room((time,), "unknown operation", (), "", ())
 
 

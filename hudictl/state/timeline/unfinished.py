@@ -203,7 +203,7 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
         room = room_of(table, rollback.instant.time)
         if room is not None:
             # A pending rollback keeps no writer out.
-            undo = (Remedy(command_of("undo", room.times[0]), f"{_AS_BEFORE}; possible until the next write"),)
+            undo = (Remedy(command_of("undo", room.times[0]), f"{_AS_BEFORE} (possible until the next write)"),)
     if not rollback.visible:
         return (Remedy(RESUME, f"{target} is rolled back"), *undo)
     keep = Remedy(DISCARD, f"{target} is kept, with its rows")

@@ -180,14 +180,6 @@ def test_anothers_lock_is_never_deleted(small: Small, body: bytes, said: str) ->
     assert lock_of(table).read_bytes() == body
 
 
-def test_the_way_out_of_a_dead_writers_lock_is_named(small: Small) -> None:
-    """`lock break` frees it, if it has no expiry of its own."""
-    for settings, frees in ((PROVIDER, True), (EXPIRING, False)):
-        table = locked(small(9), settings)
-        write(lock_of(table))
-        assert ("`hudictl lock break --dead-after 1h` frees the lock" in refused(table).hint) == frees
-
-
 def test_it_waits_until_the_lock_is_free(small: Small) -> None:
     table = locked(small(9), wait_ms=60_000)
     write(lock_of(table))
