@@ -61,7 +61,9 @@ def pace_options(command: Command) -> Command:
         default="0s",
         callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
         metavar="DURATION",
-        help="Wait this long before the first file is deleted, so that running queries can finish (90s, 5m).",
+        help="Wait this long before the first file is deleted, so that running queries can finish (90s, 5m). New "
+        "queries do not see the commits any more. Until the first deletion `hudictl resume --withdraw` takes a restore "
+        "back; a rollback has a way back only with --keep-files.",
     )
     @click.option(
         "--keep-backup",

@@ -69,13 +69,19 @@ def restore(target: str, options: "RestoreOptions") -> "Change[RestorePlan, Rest
 
 def withdrawal(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
     """The withdrawal of a pending restore."""
-    from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+    from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore, withdrawn_already
 
     refuse_value("idle_ms", idle_ms)
+
+    def ended(table: "Table") -> str | None:
+        done = withdrawn_already(table)
+        return f"the last restore was already withdrawn at {done}: nothing to do" if done else None
+
     return Change(
         "resume",
         lambda session: plan_withdrawal(session, idle_ms),
         lambda session, plan: withdraw_restore(session, plan, idle_ms),
+        ended=ended,
     )
 
 
@@ -273,14 +279,20 @@ def metadata_drop(options: "DropOptions") -> "Change[DropPlan, DropResult]":
 def undo(instant: str, idle_ms: int) -> "Change[UndoPlan, UndoResult]":
     """The undo of an operation that kept its files."""
     from hudictl.ops.put_back.execute import execute_undo
-    from hudictl.ops.put_back.planning import plan_undo
+    from hudictl.ops.put_back.planning import plan_undo, undone_already
 
     refuse_value("instant", instant)
     refuse_value("idle_ms", idle_ms)
+
+    def ended(table: "Table") -> str | None:
+        done = undone_already(table, instant)
+        return f"{instant} was already undone at {done}: nothing to do" if done else None
+
     return Change(
         "undo",
         lambda session: plan_undo(session, instant, idle_ms),
         lambda session, plan: execute_undo(session, plan, idle_ms),
+        ended=ended,
     )
 
 
@@ -292,11 +304,12 @@ def undo_drop(instants: Sequence[str], older_than_ms: int | None) -> "Change[Und
         refuse_value("instant", instant)
     if bool(instants) == (older_than_ms is not None):
         raise UsageError("give either instants, or an age", hint="an age drops all that is older")
+    kept = f"kept of {', '.join(instants)}" if instants else "older"
     return Change(
         "undo drop",
         lambda session: plan_drop(session, tuple(instants), older_than_ms),
         execute_drop,
-        nothing=lambda plan: None if plan.dropped else "nothing is older: nothing to do",
+        nothing=lambda plan: None if plan.dropped else f"nothing is {kept}: nothing to do",
         needs_engine=False,
     )
 

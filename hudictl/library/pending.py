@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hudictl.errors import Refused
 from hudictl.library.opened import Opened
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.pending import PendingRestore, PendingRollback, rollbacks_to_end
-from hudictl.state.timeline.unfinished import Unfinished, rollback_unfinished
+from hudictl.state.pending import PendingRestore, PendingRollback, is_asked_for, rollbacks_to_end
+from hudictl.state.timeline.unfinished import Unfinished, rollback_unfinished, way_out_of_rollback
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,17 @@ class Pending:
 
 
 def pending_of(table: Opened, *, discard: bool = False) -> Pending:
-    """What is pending. ``discard``: rollbacks of completed instants are not wanted, whoever has asked for them."""
+    """What is pending. ``discard``: rollbacks of completed instants are not wanted, whoever has asked for them. Raises
+    Refused: one has taken its commit from readers already, and could only be finished."""
     signs = read_signs(table.core)
     if signs.planned_restores:
         return Pending(signs, signs.planned_restores, (), ())
     found = rollbacks_to_end(table.core, signs.live_rollbacks, discard=discard)
+    for entry in signs.live_rollbacks if discard else ():
+        if entry.target in found.finish and is_asked_for(table.core, entry.instant):
+            raise Refused(
+                f"{entry.instant} cannot be discarded: readers do not see the commit {entry.target} any more",
+                hint=way_out_of_rollback(table.core, signs, entry),
+                rollback=entry.instant.time,
+            )
     return Pending(signs, (), found.finish, found.unwanted)

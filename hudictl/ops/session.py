@@ -10,6 +10,9 @@ from hudictl.engine.base import Engine, values
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
+from hudictl.state.facts import read_signs
+from hudictl.state.pending import is_asked_for
+from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
 from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room, room_of
@@ -17,7 +20,6 @@ from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline
 
 
 class Kind(Enum):
@@ -283,17 +285,23 @@ def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
     if kind not in _PENDING:
         return hint
     try:
-        timeline = load_timeline(table)
+        signs = read_signs(table)
+        rollbacks = [entry for entry in signs.live_rollbacks if entry.instant.time == time]
+        restores = [entry for entry in signs.restores if entry.instant.time == time]
+        ways = [way_out_of_rollback(table, signs, entry) for entry in rollbacks]
+        ways += [way_out_of_restore(table, entry) for entry in restores]
+        hidden = any(not entry.visible and is_asked_for(table, entry.instant) for entry in rollbacks)
+        back = hidden and room_of(table, time) is not None
     except HudictlError:
         return f"`hudictl table show` shows whether the {kind.value} {time} is pending; the timeline cannot be read now"
-    found = timeline.find(time, _PENDING[kind])
+    found = signs.timeline.find(time, _PENDING[kind])
     if found is None:
         return "nothing was changed"
     if found.completed:
         return f"the {kind.value} {time} is completed; `hudictl check` shows whether anything is left of it"
+    writers = "no writer can start"
     if kind is Kind.ROLLBACK:
-        return f"the rollback {time} is still pending: the next writer may finish it; {_AGAIN}, or run `hudictl resume`"
-    return (
-        f"the restore {time} is still pending: no writer can start; {_AGAIN}, or run `hudictl resume`; "
-        "`hudictl resume --withdraw` withdraws the restore if no data file was deleted yet"
-    )
+        writers = "the next writer may finish it"
+        if hidden:
+            writers += f", and readers do not see its commit any more{'' if back else ': there is no way back'}"
+    return f"the {kind.value} {time} is still pending: {writers}; {_AGAIN}, or {'; '.join(ways)}"

@@ -9,7 +9,7 @@ from typing import NoReturn
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import RESTORE, SAVEPOINT, parse_instant_file
+from hudictl.formats.instants import RESTORE, SAVEPOINT, parse_instant_file, time_in_name
 from hudictl.formats.layouts import META, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.phrases import command_of, count_of, first_few
@@ -185,16 +185,25 @@ def _same(table: Table, room: Room, contents: Contents, seen: Iterable[Seen], fo
     come = sorted(now.keys() - before.keys() - contents.made)
     gone = sorted(before.keys() - now.keys() - contents.kept.keys())
     changed = sorted(path for path in before.keys() & now.keys() - contents.kept.keys() if before[path] != now[path])
+    savepoints = () if gone or changed or any(f".{SAVEPOINT}" not in path for path in come) else come
     for paths, verb in ((come, "has come"), (gone, "is gone"), (changed, "has changed")):
         if paths:
-            _refuse_changed(room, [path.rpartition("/")[2] for path in paths], verb, what)
+            _refuse_changed(room, [path.rpartition("/")[2] for path in paths], verb, what, savepoints)
 
 
-def _refuse_changed(room: Room, names: Sequence[str], verb: str, what: str) -> NoReturn:
+def _refuse_changed(
+    room: Room, names: Sequence[str], verb: str, what: str, savepoints: Collection[str] = ()
+) -> NoReturn:
+    """``savepoints``: the files of savepoints, where nothing else has changed."""
+    back = "an undo would make these changes wrong"
+    if savepoints:
+        times = sorted({time_in_name(path.rpartition("/")[2]) for path in savepoints})
+        deletions = ", ".join(f"`{command_of('savepoint delete', time)}`" for time in times)
+        back = f"{deletions} first, then `{command_of('undo', room.times[0])}` again"
+    verb = verb if len(names) == 1 else verb.replace("has ", "have ").replace("is ", "are ")
     raise Refused(
         f"{what} has changed since the {room.operation} {room.times[0]}: {first_few(names)} {verb}",
-        hint="an undo would make these changes wrong; "
-        f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept",
+        hint=f"{back}; `{command_of('undo drop', room.times[0])}` frees the space of what was kept",
         changes=list(names),
     )
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 
-from hudictl.errors import Refused, Unreadable
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State, instant_file_name
-from hudictl.formats.restore import StoredRestorePlan, decode_plan, target_text
+from hudictl.formats.restore import StoredRestorePlan, decode_plan
 from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.phrases import command_of
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
@@ -198,29 +198,6 @@ def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, disc
 def is_asked_for(table: Table, rollback: Instant) -> bool:
     """Whether a rollback was requested with hudictl while its target was completed."""
     return begun_plan(read_operation(table.storage, rollback.time)).completed is True
-
-
-def restores_to(
-    restores: Collection[PendingRestore], target: str
-) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
-    """The pending restore to the target that continues (the newest started one, else the newest), and all others.
-
-    Args:
-        restores: the pending ones that have a plan.
-
-    Raises:
-        Refused: restores are pending, none of them to the target.
-    """
-    same = [entry for entry in restores if entry.plan.target == target]
-    if restores and not same:
-        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in restores)
-        raise Refused(
-            f"another restore is pending: {found}",
-            hint="finish it first: `hudictl resume`; or, if nothing was deleted yet: `hudictl resume --withdraw`",
-            restores=[entry.instant.time for entry in restores],
-        )
-    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
-    return chosen, tuple(entry for entry in restores if entry is not chosen)
 
 
 def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:

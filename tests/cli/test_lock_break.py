@@ -1,6 +1,7 @@
 """``lock break``: which locks are freed, and which are not."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def test_a_lock_past_its_expiry_is_freed(unpack: Unpack, tell: Tell) -> None:
     assert (row["operation"], row["target"]) == ("lock break", ".hoodie/lock")
     again = tell("lock", "break", "-t", copy.path, "--yes", *EXPIRING)
     assert (again.code, again.out) == (0, "no lock is held: nothing to do\n")
+
+
+@pytest.mark.parametrize("settings", [LOCKED, EXPIRING], ids=["without expiry", "expiring"])
+def test_where_a_lock_is_in_the_way_a_change_names_it(unpack: Unpack, tell: Tell, settings: tuple[str, ...]) -> None:
+    """With the settings by which it works; a lock with an expiry ends by itself."""
+    copy = unpack("v9", "cow_part")
+    lock_file(copy, age_s=60)
+    said = tell("savepoint", "create", "-t", copy.path, "--yes", "--lock-timeout", "0s", *settings)
+    assert (said.code, "waited 0 s" in said.line) == (12, True)
+    named = re.findall("`(hudictl lock break [^`]*)`", said.line)
+    assert [command.split()[-2:] for command in named] == [["--dead-after", "1h"]] * (settings == LOCKED)
+    if named:
+        words = named[0].replace("1h", "60s").split()[1:]
+        assert tell(*words, "--plan").code == 0
+    without = tell("savepoint", "create", "-t", copy.path, "--yes")
+    assert (without.code, "--dead-after" in without.line) == (12, True)
 
 
 def test_it_must_be_typed(unpack: Unpack, tell: Tell) -> None:

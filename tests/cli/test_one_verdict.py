@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
+from hudictl.table.kept import room_times
 from hudictl.table.locks.claim import claim
 from tests import support
 from tests.cli.conftest import Tell, Unpack
@@ -75,9 +77,15 @@ def test_a_restore_that_died(unpack: Unpack, tell: Tell, version: str, step: str
 @VERSIONS
 @pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
 @pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])
-def test_a_rollback_that_died(unpack: Unpack, tell: Tell, version: str, name: str, step: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [False, True], ids=["delete", "keep"])
+def test_a_rollback_that_died(
+    unpack: Unpack, tell: Tell, version: str, keep: bool, name: str, step: str, tmp_path: Path
+) -> None:
     copy = unpack(version, name)
-    died(copy, newest(copy), step)
+    died(copy, newest(copy), step, RollbackOptions(keep_files=keep))
+    rooms = [f"hudictl undo {time}" for time in room_times(copy.table)]
+    (ways,) = by_show(tell, copy.path).values()
+    assert (len(rooms), [way for way in ways if " undo " in way]) == (keep, rooms)
     # Version 9's has beaten a moment ago.
     shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
     assert_each_way_ends_it(tell, copy, tmp_path)

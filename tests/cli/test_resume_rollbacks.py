@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.kept import room_times
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
@@ -111,6 +112,36 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     assert f"`hudictl undo {number}`" in done.out
     assert tell("undo", number, "-t", copy.path, "--yes", "--idle", "0s").code == 0
     assert tree(copy.path, OWN) == {path: file for path, file in before.items() if not path.startswith(OWN)}
+
+
+@VERSIONS
+@pytest.mark.parametrize("keep", [False, True], ids=["delete", "keep"])
+def test_13_discard_where_the_commit_is_taken_from_readers(
+    unpack: Unpack, tell: Tell, version: str, keep: bool
+) -> None:
+    """The rollback could only be finished, which is the reverse of what was asked for."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files", RollbackOptions(keep_files=keep))
+    before, data = tree(copy.path), copy.data()
+    for more in (("--plan",), ("--yes",)):
+        said = resume(tell, copy, "--discard-rollbacks", *more)
+        assert (said.code, said.out) == (13, "")
+        assert f"readers do not see the commit {target} any more (`hudictl resume" in said.line
+        assert ("`hudictl undo " in said.line) == keep
+    assert tree(copy.path) == before
+    assert resume(tell, copy, "--yes").code == 0
+    assert copy.data() < data
+
+
+@VERSIONS
+def test_discard_finishes_the_rollback_of_a_failed_write(unpack: Unpack, tell: Tell, version: str) -> None:
+    """No reader has seen it: nothing is there that could be kept."""
+    copy = unpack(version, "cow_failed_direct")
+    target = newest(copy)
+    died(copy, target, "delete files")
+    assert resume(tell, copy, "--discard-rollbacks", "--yes").code == 0
+    assert own_files(copy, target) == set()
 
 
 @VERSIONS

@@ -287,9 +287,10 @@ def test_a_plan_and_its_execution(unpack: Unpack, tell: Tell, case: Case) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.name not in ("undo", "undo drop")], ids=str)
+@EACH
 def test_again_there_is_nothing_to_do(unpack: Unpack, tell: Tell, case: Case) -> None:
-    """But for a rollback that is known by its record, a plan says so; an undone operation is not there."""
+    """But for a rollback or an undo, which are known by their records, a plan says so; a file that is gone was perhaps
+    never there."""
     copy = unpack("v9", case.table)
     case.ready(copy, tell)
     with opened(case, copy) as table:

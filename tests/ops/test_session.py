@@ -1,17 +1,21 @@
-"""Who was taken for dead stops before each step that cannot be undone, also where that comes in the middle of one."""
+"""Who was taken for dead stops before each step that cannot be undone, also where that comes in the middle of one; and
+what ends before its time says how to go on."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.ops.clean_up import litter
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.session import Silent
+from hudictl.reports.table import describe_table
 from hudictl.table.metadata.place import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -39,6 +43,32 @@ ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
 def stops(act: Callable[[], object]) -> None:
     with pytest.raises(Conflict, match="taken over"):
         act()
+
+
+@pytest.mark.parametrize("keep", [False, True], ids=["delete", "keep"])
+@pytest.mark.parametrize("kind", ["restore", "rollback"])
+def test_what_ends_before_its_time_names_the_ways_that_are_possible(unpack: Unpack, kind: str, keep: bool) -> None:
+    """As `table show` names them."""
+    copy = unpack("v9", "cow_savepoints")
+
+    def die() -> None:
+        raise StorageFailed("the process dies here")
+
+    at, restores, rolls_back = (
+        At("delete files", die),
+        RestoreOptions(keep_files=keep),
+        RollbackOptions(keep_files=keep),
+    )
+    begin: dict[str, Callable[[], object]] = {
+        "restore": lambda: restore(copy, copy.savepoints[-1], at, restores),
+        "rollback": lambda: roll_back(copy, newest(copy), at, rolls_back),
+    }
+    with pytest.raises(StorageFailed, match="dies here") as caught:
+        begin[kind]()
+    ways = [way.command for way in describe_table(copy.table).remedy]
+    assert re.findall("`(hudictl [^`]*)`", caught.value.hint) == ways
+    assert any(" undo " in way for way in ways) == keep
+    assert ("there is no way back" in caught.value.hint) == (kind == "rollback" and not keep)
 
 
 # Rollback.

@@ -11,11 +11,12 @@ from hudictl.errors import Refused
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.reports.undo_list import undo_rows
 from hudictl.table.kept import begun_undo, room_folder
 from hudictl.table.operations import operation_path
 from tests.fixtures import Unpack
-from tests.helpers import Copy, metadata_timeline, put, roll_back, session
+from tests.helpers import Copy, metadata_timeline, put, roll_back, savepoint, session
 from tests.ops.put_back.undo_support import state, undo
 from tests.ops.repair.quarantine_support import completed, damage, quarantine
 from tests.state.orphans.find_support import LATER, between_commits, orphan
@@ -130,6 +131,26 @@ def test_a_change_to_the_same_length(unpack: Unpack, version: str, come: Callabl
     time = rolled_back(copy)
     come(copy)
     refused(copy, time, said)
+
+
+@pytest.mark.parametrize("others", ["none", "a commit"])
+def test_the_way_back_where_only_a_savepoint_came(unpack: Unpack, others: str) -> None:
+    """Of two hints nobody would guess the one that brings the rows back. It is not named where it does not help."""
+    copy = unpack("v9", "cow_flat_nomdt")
+    before = state(copy)
+    time = rolled_back(copy)
+    savepoint(copy, copy.commits[-1])
+    if others == "a commit":
+        other_commit(copy)
+    with pytest.raises(Refused, match=r"\.savepoint have come") as caught:
+        undo(copy, time)
+    first = f"`hudictl savepoint delete {copy.commits[-1]}` first, then `hudictl undo {time}` again; "
+    assert caught.value.hint.startswith(first) == (others == "none")
+    if others == "none":
+        plan = plan_deletion(session(copy.table), copy.commits[-1])
+        delete_savepoint(session(copy.table), plan)
+        undo(copy, time)
+        assert state(copy) == before
 
 
 def test_an_older_one_waits_for_the_newer_one(unpack: Unpack) -> None:

@@ -70,7 +70,7 @@ def restore_options(command: Command) -> Command:
     @click.option(
         "--discard-rollbacks",
         is_flag=True,
-        help="Discard pending rollbacks of commits to keep, if they have not changed anything yet.",
+        help="Discard pending rollbacks of commits to keep. Refused, if one has changed something already.",
     )
     @keeping_options
     @pace_options

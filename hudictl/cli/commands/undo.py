@@ -144,10 +144,13 @@ def _drop_change(
     def stays(plan: "UndoDrop") -> str:
         return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
 
+    def nothing_older(plan: "UndoDrop") -> str | None:
+        return None if plan.dropped else f"nothing is {older}: nothing to do{stays(plan)}"
+
     return ChangeCommand(
         name="undo drop",
         change=changes.undo_drop(instants, older_than_ms),
-        nothing=lambda plan: None if plan.dropped else f"nothing is {older}: nothing to do{stays(plan)}",
+        nothing=None if instants else nothing_older,
         show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
         question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),
         done=lambda plan, _result: f"dropped {said(plan)}{stays(plan)}",

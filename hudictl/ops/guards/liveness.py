@@ -23,8 +23,16 @@ from hudictl.table.locks.config import (
     lock_config,
     works_in_storage,
 )
+from hudictl.table.locks.look import own_process
 from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
+
+_LIKE_WRITERS = "run the same command with the writers' lock settings (--props or --hoodie-conf hoodie.write.lock...)"
+_TAKES_OVER = ": it takes over the lock of a hudictl that has died"
+_FREES = (
+    "; if no writer is running, `hudictl lock break` with these settings frees an expired lock, and with --dead-after "
+    "one without expiry"
+)
 
 
 def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
@@ -35,11 +43,12 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
     for lock in signs.locks:
         if lock.held and lock.path != own:
             since = "" if lock.age_ms is None else f" for {seconds(lock.age_ms)}"
+            own_made = own_process(lock.content)
+            holder = own_made or lock.owner
             raise Conflict(
-                f"{lock.path}: the lock of the table's writers ({lock.provider}) has been held{since} "
-                f"{lock.content[:80]}".rstrip(),
-                hint="configure this lock as the writers do (--hoodie-conf, --props); if no writer is running, the "
-                "team that runs the writers must remove the lock",
+                f"{lock.path}: the lock of the table's writers ({lock.provider}) has been held{since}"
+                f"{f' by {holder}' if holder else ''}",
+                hint=f"{_LIKE_WRITERS}{_TAKES_OVER if own_made else _FREES}",
                 file=lock.path,
                 age_ms=lock.age_ms,
             )

@@ -15,9 +15,10 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
-from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_times
+from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_folder, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
+from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
 
@@ -62,7 +63,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     what is named.
 
     Raises:
-        Refused: nothing is kept of one, or it is pending; it was chosen by its age, and its undo has begun since.
+        Refused: there was no such operation, or it is pending; it was chosen by its age, and its undo has begun since.
         Conflict, Unsupported, Unreadable, StorageFailed.
     """
     table = session.table
@@ -125,12 +126,17 @@ def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
     return Begun(held, instant_now(session.table), None)
 
 
-def _named(table: Table, time: str, begun: str | None) -> Room:
-    """The room of an operation that was named; an empty one where its record is damaged, or is missing and its undo has
-    begun: there must be a way out. Raises Refused: nothing is kept of it; StorageFailed."""
+def _named(table: Table, time: str, begun: str | None) -> Room | None:
+    """The room of an operation that was named; None if nothing is kept of it any more; an empty one where its record is
+    damaged, or is missing and its undo has begun: there must be a way out. Raises Refused: there was no such operation;
+    StorageFailed."""
     with suppress(Unreadable):
-        if time != begun or read_room(table, time) is not None:
-            return required_room(table, time)
+        room = read_room(table, time)
+        if room is not None:
+            return room
+        if time != begun:
+            dropped = is_recorded(table.storage, time) and not table.storage.has_folder(room_folder(time))
+            return None if dropped else required_room(table, time)
     return Room((time,), "unknown operation", (), "", ())
 
 

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from hudictl import workers
 from hudictl.engine.base import values
-from hudictl.errors import Refused
+from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file, time_in_name
 from hudictl.formats.layouts import META
 from hudictl.ops.guards import liveness
@@ -29,7 +30,7 @@ from hudictl.table.kept import (
     read_room,
 )
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.operations import begun_plan, read_operation
+from hudictl.table.operations import begun_plan, last_operation_on, read_operation
 from hudictl.table.table import Table
 
 
@@ -109,6 +110,16 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
         files_removed=tuple(sorted(path for path in contents.made if not path.startswith(f"{META}/"))),
         lock=session.lock,
     )
+
+
+def undone_already(table: Table, time: str) -> str | None:
+    """The undo of an operation, if it has ended and nothing is kept any more. Raises StorageFailed."""
+    with suppress(Unreadable):
+        if begun_undo(table) is None and read_room(table, time) is None:
+            done = last_operation_on(table.storage, Kind.UNDO.value, time)
+            found = read_operation(table.storage, done) if done is not None else None
+            return done if found is not None and found.last.exit_code == 0 else None
+    return None
 
 
 def required_room(table: Table, time: str) -> Room:

@@ -43,9 +43,9 @@ from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.metadata.record import KeptMetadata
 from hudictl.state.metadata.undo import Mode
-from hudictl.state.pending import restores_to
 from hudictl.state.timeline.ahead import latest_of_clocks
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
+from hudictl.state.timeline.unfinished import restores_to
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.kept import drop_room
 from hudictl.table.locks.hold import Hold
@@ -141,7 +141,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     table, undo = session.table, plan.undo
     signs = read_signs(table)
     guards.not_moved(signs.timeline, undo.timeline)
-    restores_to(signs.planned_restores, plan.target)
+    restores_to(table, signs.planned_restores, plan.target)
     removed = {removal.time: removal.instant for removal in undo.removals}
     ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
     check_signs(session, signs, plan.target, removed, plan.options, ended)

@@ -35,6 +35,7 @@ from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
+from hudictl.state.timeline.unfinished import RESUME, remedy_of_restore
 from hudictl.state.writable import writable_table
 from hudictl.table.kept import refuse_keeping_late
 from hudictl.table.metadata.listing import read_known
@@ -45,10 +46,7 @@ from hudictl.table.timeline.archive_writer import archive_without
 from hudictl.table.timeline.archived_writes import commits_of
 from hudictl.table.timeline.commits import Commits
 
-_WAY_OUT = (
-    "if no file was deleted yet, `hudictl resume --withdraw` withdraws the restore; `hudictl resume --accept-loss` "
-    "finishes it without these files"
-)
+_WITHOUT = "`hudictl resume --accept-loss` finishes it without these files"
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
@@ -234,6 +232,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
     """
     table, signs, idle_ms = facts.table, facts.signs, scope.options.idle_ms
     planned = scope.pending.instants.union(later_writes(table, scope.pending)) if scope.pending else frozenset()
+    hint = _way_out(table, scope.pending) if scope.pending else ""
     liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep, planned)
 
     found = judge_files(facts, scope.removed, backup, scope.savepointed)
@@ -253,11 +252,11 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
         if scope.options.deep:
             file_guards.nothing_damaged(facts, engine, case, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
-        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
+        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", hint)
     if not (scope.pending and scope.options.accept_loss):
         file_guards.nothing_saved_goes(table, facts.timeline, scope.commit, scope.savepointed, outcome.removed)
-        hint = _WAY_OUT if scope.pending else file_guards.SOURCE_BACK
-        file_guards.nothing_rowless(facts, engine, case, f"{scope.target} cannot be restored", hint)
+        source = hint if scope.pending else file_guards.SOURCE_BACK
+        file_guards.nothing_rowless(facts, engine, case, f"{scope.target} cannot be restored", source)
     file_guards.metafiles_can_be_made(table, outcome)
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not worked_on(table, scope.pending):
@@ -266,6 +265,12 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
             metadata_guards.no_empty_file(facts, scope.removed)
     liveness.no_running_clean(signs, idle_ms, outcome.cleans)
     return found
+
+
+def _way_out(table: Table, pending: PendingRestore) -> str:
+    """The hint where required files of a pending restore are missing: the ways back, and the one to the end."""
+    back = (f"`{way.command}`: {way.leaves}" for way in remedy_of_restore(table, pending) if way.command != RESUME)
+    return "; or ".join((*back, _WITHOUT))
 
 
 def _removals(facts: Facts, engine: Engine, scope: Scope, found: Judged) -> tuple[Removal, ...]:

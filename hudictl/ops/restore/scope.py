@@ -18,12 +18,12 @@ from hudictl.state.pending import (
     PendingRollback,
     foreign_rollbacks,
     later_writes,
-    restores_to,
     worked_on,
 )
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import COMPLETION, REQUESTED, RestoreWay, instants_after, own_rule, ways_to
 from hudictl.state.timeline.targets import find_commit
+from hudictl.state.timeline.unfinished import restores_to
 from hudictl.state.writable import known_timeline
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.operations import BegunOptions, begun_plan, read_operation
@@ -78,7 +78,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     """The ways to restore to the target, in the order in which they are tried. Each has passed every guard that needs
     no listing. Raises as ``plan_restore``."""
     table = session.table
-    found, others = restores_to(signs.planned_restores, target)
+    found, others = restores_to(table, signs.planned_restores, target)
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None

@@ -13,7 +13,8 @@ from hudictl.formats.layouts import PROPERTIES
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs
-from hudictl.state.pending import planned_as, restores_to
+from hudictl.state.pending import planned_as
+from hudictl.state.timeline.unfinished import restores_to
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import COPY_ON_WRITE, MERGE_ON_READ, TYPE, Table
@@ -22,7 +23,7 @@ from hudictl.table.table import COPY_ON_WRITE, MERGE_ON_READ, TYPE, Table
 def type_before(table: Table, signs: Signs, target: str, options: RestoreOptions) -> str | None:
     """The table's type before the restore, if the restore changes it. Raises Refused: a restore to the target has begun
     without this change; or another one is pending."""
-    found, _ = restores_to(signs.planned_restores, target)
+    found, _ = restores_to(table, signs.planned_restores, target)
     wanted = options.table_type
     if found is None or not found.begun:
         return None if wanted in (None, table.type) else table.type

@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from hudictl import workers
 from hudictl.engine.base import values
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
 from hudictl.ops.guards import liveness
@@ -35,7 +36,7 @@ from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import delete_dropped
 from hudictl.table.metadata.place import metadata_table_in_use
-from hudictl.table.operations import BegunPlan, begun_plan, read_operation
+from hudictl.table.operations import BegunPlan, begun_plan, operation_instants, read_operation
 from hudictl.table.table import MERGE_ON_READ, Table
 from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
 from hudictl.table.timeline.archived_writes import commits_of, writes_after
@@ -78,6 +79,21 @@ class Withdrawn:
     restore: str
     published_again: tuple[str, ...]
     metadata_table: str
+
+
+def withdrawn_already(table: Table) -> str | None:
+    """When the last restore of the table was withdrawn; None if it was not, or something in its records is damaged.
+    Raises StorageFailed."""
+    kinds = (Kind.RESTORE.value, Kind.WITHDRAW_RESTORE.value)
+    with suppress(Unreadable):
+        on_timeline = [entry.time for entry in load_timeline(table).having(RESTORE)]
+        for time in reversed(operation_instants(table.storage)):
+            found = read_operation(table.storage, time)
+            if found is not None and found.operation in kinds:
+                withdrawn = found.operation == kinds[1] and found.last.exit_code == 0
+                # Hudi's restores have no record.
+                return time if withdrawn and max(on_timeline, default="") < found.target else None
+    return None
 
 
 def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:

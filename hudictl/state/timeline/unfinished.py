@@ -3,19 +3,20 @@
 The same verdict for ``table show``, ``check``, ``failed-writes``, ``resume`` and the guards.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hudictl.errors import Unreadable
+from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, INITIAL, RESTORE, ROLLBACK, WRITE_ACTIONS, State
+from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.table.kept import begun_undo, can_go_on, read_room
+from hudictl.table.kept import begun_undo, can_go_on, read_room, room_of
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
@@ -29,6 +30,7 @@ ARMED_ROLLBACK = "armed-rollback"
 PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
 UNDO_BEGUN = "undo-begun"
+_AS_BEFORE = "all is as it was before hudictl began"
 _WITHDRAWN = (
     "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay "
     "deleted; only possible while no data file is deleted"
@@ -134,6 +136,31 @@ def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -
     return in_words(rollback_of(table, signs, rollback))
 
 
+def restores_to(
+    table: Table, restores: Collection[PendingRestore], target: str
+) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
+    """The pending restore to the target that continues (the newest started one, else the newest), and all others.
+
+    Args:
+        restores: the pending ones that have a plan.
+
+    Raises:
+        Refused: restores are pending, none of them to the target.
+    """
+    same = [entry for entry in restores if entry.plan.target == target]
+    if restores and not same:
+        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in restores)
+        # The one that `resume` goes on with.
+        newest = max(restores, key=lambda entry: (entry.plan.target or "", entry.instant.time))
+        raise Refused(
+            f"another restore is pending: {found}",
+            hint=f"end it first: {way_out_of_restore(table, newest)}",
+            restores=[entry.instant.time for entry in restores],
+        )
+    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
+    return chosen, tuple(entry for entry in restores if entry is not chosen)
+
+
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ...]:
     """The ways to end a pending restore; none if its plan names no target, or ends a bootstrap."""
     if restore.condition is Condition.NO_PLAN:
@@ -143,7 +170,7 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ..
     finish = Remedy(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     with suppress(Unreadable):
         if read_room(table, restore.instant.time) is not None:
-            return (finish, Remedy(command_of("undo", restore.instant.time), "all is as it was before hudictl began"))
+            return (finish, Remedy(command_of("undo", restore.instant.time), _AS_BEFORE))
         if is_own(table, restore) and not restore.removed:
             return (finish, Remedy(WITHDRAW, _WITHDRAWN))
     return (finish,)
@@ -171,14 +198,20 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
         rest = "what it had deleted stays deleted: run `hudictl check` then" if begun else "it had not started"
         return (Remedy(DISCARD, f"its timeline files are removed; {rest}"),)
 
+    undo: tuple[Remedy, ...] = ()
+    with suppress(Unreadable):
+        room = room_of(table, rollback.instant.time)
+        if room is not None:
+            # A pending rollback keeps no writer out.
+            undo = (Remedy(command_of("undo", room.times[0]), f"{_AS_BEFORE} (possible until the next write)"),)
     if not rollback.visible:
-        return (Remedy(RESUME, f"{target} is rolled back"),)
+        return (Remedy(RESUME, f"{target} is rolled back"), *undo)
     keep = Remedy(DISCARD, f"{target} is kept, with its rows")
     go = f"{target} is rolled back, and its rows are removed"
     if rollback.condition is Condition.TARGET_ARCHIVED:
         return (keep,)
     if is_asked_for(table, rollback.instant):
-        return (Remedy(RESUME, go), keep)
+        return (Remedy(RESUME, go), *(undo or (keep,)))
     refused = _is_stuck(signs, target) or _is_built_on(table, signs, target)
     return (keep,) if refused else (keep, Remedy(command_of("rollback", target), go))
 

@@ -25,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 from hudictl.table.locks.config import DYNAMODB, ItemLock, LockSign, may_be_lost
+from hudictl.table.locks.look import own_process
 from hudictl.table.writers.beat import kept_alive
 
 _ATTRIBUTES = {
@@ -89,7 +90,9 @@ class LockItem:
             taken = self._is_dead(item, asked) and self._put(_UNCHANGED, {":seen": item.version})
         if taken:
             return None
-        return "a writer that took it at the same moment" if item is None else f"{item.owner} {item.data}".rstrip()
+        if item is None:
+            return "a writer that took it at the same moment"
+        return f"{item.owner} {own_process(item.data) or item.data}".rstrip()
 
     def beat(self) -> None:
         """Renews the lease, if the lock is held. Raises StorageFailed, Unreadable."""

@@ -28,7 +28,7 @@ from hudictl.storage import Exclusive, FileStatus, Storage, delete_all
 from hudictl.storage.open import open_storage
 from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.config import FileLock
-from hudictl.table.locks.look import LOCK_BYTES, is_folder
+from hudictl.table.locks.look import LOCK_BYTES, is_folder, own_process
 from hudictl.table.table import Table
 from hudictl.table.writers.beat import kept_alive, releasing
 
@@ -112,7 +112,8 @@ class LockFile:
             return None
         content, status = found
         age = seconds(_age_ms(status))
-        shown = content.decode("utf-8", "replace").strip()
+        text = content.decode("utf-8", "replace").strip()
+        shown = own_process(text) or text
         return f"for {age}, {shown}" if shown else f"for {age}, an unknown writer"
 
     def _moved_away(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import AnyLock, Locking, supported_lock
+from hudictl.table.locks.config import AnyLock, FileLock, Locking, supported_lock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -85,21 +85,23 @@ def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch
     Raises as ``hold``.
     """
     with contend(table, lock, owner) as contender:
-        _wait(contender, lock.place, wait_ms, watch)
+        _wait(contender, lock, wait_ms, watch)
         yield contender
 
 
-def _wait(lock: Lock, place: str, wait_ms: int, watch: Watch) -> None:
+def _wait(contender: Lock, lock: AnyLock, wait_ms: int, watch: Watch) -> None:
     """Raises Conflict, Interrupted."""
     deadline = time.monotonic() + wait_ms / 1000
-    watch.step(f"take the lock {place}")
-    while (holder := lock.holder()) is not None:
+    watch.step(f"take the lock {lock.place}")
+    while (holder := contender.holder()) is not None:
         if time.monotonic() >= deadline:
+            free = "the team that runs the writers must remove the lock"
+            if isinstance(lock, FileLock) and lock.inside is not None and not lock.expire_ms:
+                free = "`hudictl lock break --dead-after 1h` frees the lock, once it is so old"
             raise Conflict(
-                f"another process holds {place} ({holder}); waited {wait_ms / 1000:g} s",
-                hint="wait longer for the writer (--lock-timeout); if no writer is running, the team that runs the "
-                "writers must remove the lock",
-                lock=place,
+                f"another process holds {lock.place} ({holder}); waited {wait_ms / 1000:g} s",
+                hint=f"wait longer for the writer (--lock-timeout); if no writer is running, {free}",
+                lock=lock.place,
                 holder=holder,
             )
         time.sleep(_POLL_SECONDS)

@@ -10,6 +10,8 @@ from hudictl.table.table import Table
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
 LOCK_BYTES = 64 * 1024
 """So much of a lock is read: it has the command line of its owner."""
+OURS = "hudictl-"
+"""The beginning of hudictl's name as the owner of a storage lock."""
 DRIFT_MS = 500
 """How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
@@ -78,6 +80,17 @@ def _look(storage: Storage, path: str) -> tuple[str, int] | None:
     try:
         return storage.read(path, 0, LOCK_BYTES).decode("utf-8", "replace"), found.modified_ms
     except FileNotFoundError:
+        return None
+
+
+def own_process(content: str) -> str | None:
+    """The process of hudictl that has made a lock, in words; None of another lock."""
+    try:
+        lock = parse_json(content)
+        if str(lock["owner"]).startswith(OURS):
+            return f"a hudictl ({lock['owner']})"
+        return f"a hudictl (process {int(lock['pid'])} on {lock['host']}: {lock['command']})"
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

@@ -20,11 +20,10 @@ from hudictl.storage.swap import Swapping, Versioned, read_version, swap
 from hudictl.table.clock import host_now_ms
 from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.config import STORAGE_LOCK, StorageLock
-from hudictl.table.locks.look import read_storage_lock
+from hudictl.table.locks.look import OURS, read_storage_lock
 from hudictl.table.table import Table
 from hudictl.table.writers.beat import kept_alive, releasing
 
-_OURS = "hudictl-"
 _RELEASE_PAUSES_S = (1, 2, 4)
 """Between the tries to release, as Hudi 1.2.0 does."""
 
@@ -48,7 +47,7 @@ class LockObject:
         found = read_version(self.storage, STORAGE_LOCK)
         if found is not None:
             seen = read_storage_lock(found.body.decode("utf-8", "replace"), host_now_ms())
-            if seen.held and not (seen.owner or "").startswith(_OURS):
+            if seen.held and not (seen.owner or "").startswith(OURS):
                 return f"{seen.owner or 'an unknown owner'}, {_until(seen.expires_in_ms)}"
         try:
             taken = self._write(found.version if found else None)
@@ -119,7 +118,7 @@ def lock_in_storage(table: Table, lock: StorageLock, owner: Owner) -> Iterator[L
         StorageFailed.
     """
     assert isinstance(table.storage, Swapping)
-    own = LockObject(table.storage, lock, f"{_OURS}{owner.host}-{owner.pid}-{owner.uuid}")
+    own = LockObject(table.storage, lock, f"{OURS}{owner.host}-{owner.pid}-{owner.uuid}")
     hint = "the operation is completed; writers wait for this lock until it expires"
     with releasing(own.release, hint), kept_alive(own.renew, lock.renew_ms / 1000):
         yield own

@@ -20,6 +20,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.table.locks.config import ZOOKEEPER, LockSign, NodeLock, may_be_lost
+from hudictl.table.locks.look import own_process
 
 _log = logging.getLogger(__name__)
 # Without --verbose kazoo's messages about lost connections are dropped: `check` reports the result.
@@ -47,7 +48,7 @@ class LockNode:
                 raise self._lost("its node was removed")
             content, status = _first(self.client, self.lock, names)
         age = f"for {int(_age_s(status))} s, " if status else ""
-        return f"{age}{names[0]} {content[:200]}".rstrip()
+        return f"{age}{names[0]} {own_process(content) or content[:200]}".rstrip()
 
     def check(self) -> None:
         """Raises Conflict: ZooKeeper does not confirm that the node exists and belongs to this session."""

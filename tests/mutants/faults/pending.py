@@ -99,7 +99,14 @@ FAULTS = (
         tests=("cli/test_resume_rollbacks.py::test_a_write_that_was_completed_since_its_rollback_was_asked_for",),
     ),
     Fault(
-        PENDING,
+        "library/pending.py",
+        "if entry.target in found.finish and is_asked_for(table.core, entry.instant):",
+        "if False:",
+        "resume --discard-rollbacks executes the rollback of a commit that is to be kept",
+        tests=("cli/test_resume_rollbacks.py::test_13_discard_where_the_commit_is_taken_from_readers",),
+    ),
+    Fault(
+        "state/timeline/unfinished.py",
         "chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)",
         "chosen = max(same, key=lambda entry: entry.instant.time, default=None)",
         "of two restores the one goes on that has not begun",

@@ -43,13 +43,13 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        '            if seen.held and not (seen.owner or "").startswith(_OURS):',
+        '            if seen.held and not (seen.owner or "").startswith(OURS):',
         "            if False:",
         "a living writer's lock is taken",
     ),
     Fault(
         LOCK,
-        ' and not (seen.owner or "").startswith(_OURS):',
+        ' and not (seen.owner or "").startswith(OURS):',
         ":",
         "a killed hudictl blocks the next one for five minutes",
     ),

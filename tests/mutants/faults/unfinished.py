@@ -26,7 +26,7 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        '        return (Remedy(RESUME, f"{target} is rolled back"),)\n',
+        '        return (Remedy(RESUME, f"{target} is rolled back"), *undo)\n',
         '        return (Remedy(DISCARD, f"{target} is kept"),)\n',
         "a rollback that is half done is to be discarded",
         (f"{VERDICT}::test_a_rollback_that_died",),

@@ -251,4 +251,18 @@ FAULTS = (
         "a lock without expiry is freed while its owner writes",
         ("cli/test_lock_break.py",),
     ),
+    Fault(
+        WITHDRAW,
+        "if found is not None and found.operation in kinds:",
+        "if found is not None and found.operation == kinds[1]:",
+        "a restore that has ended is said to be withdrawn, as the one before it was",
+        ("ops/restore/test_withdraw.py::test_the_last_restore_alone_counts_as_withdrawn",),
+    ),
+    Fault(
+        WITHDRAW,
+        'return time if withdrawn and max(on_timeline, default="") < found.target else None',
+        "return time if withdrawn else None",
+        "a restore of Hudi's is said to be withdrawn, as the one before it was",
+        ("ops/restore/test_withdraw.py::test_the_last_restore_alone_counts_as_withdrawn",),
+    ),
 )

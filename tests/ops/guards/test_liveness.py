@@ -11,6 +11,7 @@ from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.table.locks.config import FILE_SYSTEM, Locking
+from hudictl.table.locks.hold import hold
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, die, pending_restore, plan, put, required, rollback_plan, session, tree
@@ -98,6 +99,22 @@ def test_what_is_younger_than_now_is_of_now(unpack: Unpack) -> None:
     with pytest.raises(Conflict, match="its last activity was 0 s ago"):
         plan(copy, target)
     assert plan(copy, target, RestoreOptions(idle_ms=0)).target == target
+
+
+def test_a_lock_that_a_killed_hudictl_has_left_is_its_own(unpack: Unpack) -> None:
+    """Its owner and the way out are named: with the settings it takes the lock over."""
+    copy = unpack("v9", "cow_part")
+    locking = Locking({"hoodie.write.lock.provider": FILE_SYSTEM})
+    opened = session(copy.table, locking=locking)
+    with hold(opened.table, opened.command, opened.monitor, opened.locking, opened.contend):
+        body = (copy.meta / "lock").read_bytes()
+    put(copy.meta / "lock", body)
+    with pytest.raises(Conflict, match=r"held for \d+ s by a hudictl \(process \d+ on [^ ]+: test\)$") as caught:
+        plan_rollback(session(copy.table), copy.commits[-1])
+    assert caught.value.hint.endswith("it takes over the lock of a hudictl that has died")
+    assert plan_rollback(opened, copy.commits[-1]).target == copy.commits[-1]
+    with hold(opened.table, opened.command, opened.monitor, opened.locking, opened.contend):
+        assert (copy.meta / "lock").read_bytes() != body
 
 
 def test_without_the_writers_lock_one_that_is_held_is_in_the_way(unpack: Unpack) -> None:

@@ -11,7 +11,7 @@ from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
 from hudictl.library import changes
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
-from hudictl.ops.put_back.planning import plan_undo
+from hudictl.ops.put_back.planning import plan_undo, undone_already
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
 from hudictl.reports.undo_list import undo_rows
@@ -101,6 +101,36 @@ def test_an_undo_that_died_at_its_very_end_is_one(
     assert (begun_undo(copy.table), [*room_times(copy.table)]) == (None, [time])
     undo(copy, time)
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
+
+
+def test_only_what_has_ended_counts_as_undone(unpack: Unpack) -> None:
+    """A drop, too, leaves nothing behind; and an undo that has failed before it."""
+    copy = unpack("v9", "cow_part")
+    time = orphans_deleted(copy)
+    assert undone_already(copy.table, time) is None
+    begun(copy, time)
+    assert undone_already(copy.table, time) is None
+    undo(copy, time)
+    done = undone_already(copy.table, time)
+    assert done is not None
+    assert done > time
+
+    dropped = orphans_deleted(copy)
+    begun(copy, dropped)
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [dropped], None))
+    assert undone_already(copy.table, dropped) is None
+
+
+def test_a_drop_that_stopped_between_two_goes_on(unpack: Unpack) -> None:
+    """What it has dropped is no reason to refuse; a time that no operation has is one."""
+    copy = unpack("v9", "cow_part")
+    first = orphans_deleted(copy)
+    second = orphans_deleted(copy)
+    drop_room(copy.table, first)
+    made = plan_drop(session(copy.table), [first, second], None)
+    assert [entry.undo for entry in made.dropped] == [second]
+    with pytest.raises(Refused, match="nothing is kept of an operation 1"):
+        plan_drop(session(copy.table), [first, "1"], None)
 
 
 def begun(copy: Copy, time: str) -> None:

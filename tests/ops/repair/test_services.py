@@ -17,8 +17,8 @@ from hudictl.formats.plans import (
 )
 from hudictl.library import changes
 from hudictl.ops.repair import plan
-from hudictl.table.kept import room_times
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.table.kept import room_times
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, Copy, put, session, tree

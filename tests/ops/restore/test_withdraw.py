@@ -8,7 +8,7 @@ import pytest
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore, withdrawn_already
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from tests import records
@@ -36,6 +36,27 @@ from tests.ops.undo.hashing_support import before as before_resize
 from tests.ops.undo.hashing_support import table as hashing_table
 
 NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
+
+
+def test_the_last_restore_alone_counts_as_withdrawn(unpack: Unpack) -> None:
+    """The same command again has nothing to do; but a restore that has come since is not withdrawn, and Hudi's has no
+    record."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    assert withdrawn_already(copy.table) is None
+    die(copy, target, "delete files")
+    assert withdrawn_already(copy.table) is None
+    withdraw(copy)
+    assert withdrawn_already(copy.table) is not None
+    pending_restore(copy, "20991121050000000", target, begun=False)
+    assert withdrawn_already(copy.table) is None
+    drop(copy.file("20991121050000000", "restore.requested"))
+    assert withdrawn_already(copy.table) is not None
+    restore(copy, target)
+    assert withdrawn_already(copy.table) is None
+    for path in [*copy.timeline.glob("*.restore*")]:
+        drop(path)
+    assert withdrawn_already(copy.table) is None, "its instant is archived"
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)

@@ -9,7 +9,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.table import describe_table
 from hudictl.table.kept import room_times
 from tests.fixtures import Unpack
-from tests.helpers import assert_ended, attempt, die, restore
+from tests.helpers import assert_ended, attempt, die, drop, restore
 from tests.ops.put_back.undo_support import state, undo
 from tests.ops.restore.withdraw_support import OPTIONS, TABLES, oldest, withdraw
 
@@ -38,6 +38,20 @@ def test_where_files_are_kept_the_undo_is_offered_instead(unpack: Unpack, versio
         withdraw(copy)
     undo(copy, time)
     assert state(copy) == before
+
+
+@pytest.mark.parametrize("keep", [False, True], ids=["delete", "keep"])
+@pytest.mark.parametrize("why", ["another target", "a required file is missing"])
+def test_a_refused_restore_names_what_takes_the_pending_one_back(unpack: Unpack, why: str, keep: bool) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target, other = copy.savepoints
+    die(copy, target, "delete files", replace(OPTIONS, keep_files=keep))
+    if why != "another target":
+        drop(next(copy.path.rglob(f"*_{target}.parquet")))
+    refused = attempt(lambda: restore(copy, other if why == "another target" else target))
+    assert isinstance(refused, Refused)
+    (back,) = (way.command for way in describe_table(copy.table).remedy if way.command != "hudictl resume")
+    assert (f"`{back}`" in refused.hint, "undo" in back, "--withdraw" in refused.hint) == (True, keep, not keep)
 
 
 def test_a_restore_of_hudis_is_not_withdrawn_once_hudictl_has_gone_on_with_it(unpack: Unpack) -> None:

@@ -1,6 +1,7 @@
 """Rollbacks that keep their files, and die: those that ran together go on in the room that they share, and beside one
 that is pending no other begins that keeps its own."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -106,7 +107,8 @@ def test_beside_one_that_keeps_its_files_no_other_begins_that_does(unpack: Unpac
 
     with pytest.raises(Refused, match=says) as caught:
         plan_rollback(session(copy.table), times[1], KEEPING)
-    assert caught.value.hint == "`hudictl resume`; then run the command again"
+    assert re.findall("`(hudictl [^`]*)`", caught.value.hint) == ["hudictl resume", f"hudictl undo {rollback}"]
+    assert caught.value.hint.endswith("; then run the command again")
     with pytest.raises(Refused, match=says):
         plan_together(session(copy.table), [(time, KEEPING) for time in times[2:]])
     with pytest.raises(Refused, match=says):
