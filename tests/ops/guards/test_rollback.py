@@ -341,7 +341,7 @@ def test_a_pending_service_on_other_file_groups_is_not_in_the_way(unpack: Unpack
 def test_version_6_a_compaction_whose_slices_hold_the_logs_of_later_writes(unpack: Unpack) -> None:
     copy = unpack("v6", "mor_pending_compaction")
     compaction = pending(copy)
-    refused(copy, compaction, 13, "logs of later writes", hint="--keep-plan")
+    refused(copy, compaction, 13, "logs of later writes", hint=f"let Hudi run the compaction {compaction}")
     begin(copy, compaction)
     refused(copy, compaction, 13, "logs of later writes", hint="--keep-plan")
     assert rollback_of(copy, compaction, KEEP_PLAN).removal.files == ()
