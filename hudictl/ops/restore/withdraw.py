@@ -82,15 +82,15 @@ class Withdrawn:
 
 
 def withdrawn_already(table: Table) -> str | None:
-    """When the last restore of the table was withdrawn; None if it was not, or something in its records is damaged.
-    Raises StorageFailed."""
-    kinds = (Kind.RESTORE.value, Kind.WITHDRAW_RESTORE.value)
+    """When the last restore of the table was withdrawn; None if it was not, or a rollback has come since, which may be
+    the one that is meant; or something in the records is damaged. Raises StorageFailed."""
+    kinds = (Kind.WITHDRAW_RESTORE.value, Kind.RESTORE.value, Kind.ROLLBACK.value)
     with suppress(Unreadable):
         on_timeline = [entry.time for entry in load_timeline(table).having(RESTORE)]
         for time in reversed(operation_instants(table.storage)):
             found = read_operation(table.storage, time)
             if found is not None and found.operation in kinds:
-                withdrawn = found.operation == kinds[1] and found.last.exit_code == 0
+                withdrawn = found.operation == kinds[0] and found.last.exit_code == 0
                 # Hudi's restores have no record.
                 return time if withdrawn and max(on_timeline, default="") < found.target else None
     return None

@@ -254,7 +254,7 @@ FAULTS = (
     Fault(
         WITHDRAW,
         "if found is not None and found.operation in kinds:",
-        "if found is not None and found.operation == kinds[1]:",
+        "if found is not None and found.operation == kinds[0]:",
         "a restore that has ended is said to be withdrawn, as the one before it was",
         ("ops/restore/test_withdraw.py::test_the_last_restore_alone_counts_as_withdrawn",),
     ),

@@ -26,6 +26,7 @@ from tests.helpers import (
     put,
     required,
     restore,
+    roll_back,
     rollback_plan,
     savepoint,
     session,
@@ -57,6 +58,15 @@ def test_the_last_restore_alone_counts_as_withdrawn(unpack: Unpack) -> None:
     for path in [*copy.timeline.glob("*.restore*")]:
         drop(path)
     assert withdrawn_already(copy.table) is None, "its instant is archived"
+
+
+def test_a_rollback_since_then_may_be_the_one_that_is_meant(unpack: Unpack) -> None:
+    """Who wants to withdraw it must not read that nothing is to do."""
+    copy = unpack("v9", "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    withdraw(copy)
+    roll_back(copy, copy.commits[-1])
+    assert withdrawn_already(copy.table) is None
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)
