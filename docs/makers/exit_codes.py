@@ -31,8 +31,8 @@ With `--output json` an error is one object on stderr:
 """
 
 _ADVICE = """\
-- **0**: go on. If you run a finished command again at once, it also ends with 0, except `orphans delete PATH` (10): the file
-  is gone, or the path is wrong.
+- **0**: go on. If you run a finished command again at once, it also ends with 0, except `orphans delete PATH` (10): the
+  file is gone, or the path is wrong.
 - **3, 15, 16, 17, 130**: the operation may have begun. Repair the cause, then run the same command again.
   `hudictl table show` reports whether something is pending. `hudictl resume` also finishes a pending restore.
 - **12**: stop the writers and table services, or wait for the other operator. Then run the same command again.
