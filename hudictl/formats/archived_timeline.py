@@ -438,6 +438,7 @@ def _unreadable(name: str, verb: str, offset: int | None = None) -> Iterator[Non
         raise
     except Exception as error:
         fields: dict[str, Any] = {} if offset is None else {"offset": offset}
-        # pyarrow's may be of several lines, or end one.
+        # pyarrow's may be of several lines, or end one; Python's may be a mere number or key.
         why = " ".join(str(error).split())
+        why = why if " " in why else f"{type(error).__name__} {why}".rstrip()
         raise Unreadable(f"{name} cannot be {verb}: {why}", file=name, **fields) from error

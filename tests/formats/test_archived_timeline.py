@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -169,6 +170,13 @@ def test_a_damaged_lsm_file_is_told_in_one_line() -> None:
             told.append((error.message, str(error.__cause__)))
     assert any("\n" in cause for _, cause in told)
     assert not [message for message, _ in told if "\n" in message]
+
+
+def test_why_an_lsm_file_cannot_be_read_is_more_than_a_number() -> None:
+    body = next(body for name, body in sorted(archive("v9").items()) if name.endswith(".parquet"))
+    with pytest.raises(Unreadable) as caught:
+        lsm(body[:100] + bytes(300) + body[400:], "it")
+    assert re.search("[A-Za-z]{4}", caught.value.message.removeprefix("it cannot be read as Parquet"))
 
 
 def test_real_records_of_archive_logs() -> None:

@@ -56,7 +56,7 @@ def read_logs(table: Table) -> Logs:
         name, instants = next(iter(lost.items()))
         raise Unreadable(
             f"{name} is incomplete, and its instant {instants[0]} is neither active nor in another log",
-            hint="copy the file back from a backup",
+            hint="copy the file back from a backup; or `hudictl archive repair`: its plan says what is lost",
             file=name,
             instants=instants,
         )
