@@ -63,7 +63,7 @@ def pace_options(command: Command) -> Command:
         metavar="DURATION",
         help="Wait this long before the first file is deleted, so that running queries can finish (90s, 5m). New "
         "queries do not see the commits any more. Until the first deletion `hudictl resume --withdraw` takes a restore "
-        "back; a rollback has a way back only with --keep-files.",
+        "back; with --keep-files `hudictl undo` does, also a rollback, which has no other way back.",
     )
     @click.option(
         "--keep-backup",

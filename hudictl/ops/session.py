@@ -12,7 +12,7 @@ from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import is_asked_for
-from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
+from hudictl.state.timeline.unfinished import no_writer, rollback_unfinished, way_out_of_restore, way_out_of_rollback
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
 from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room, room_of
@@ -301,7 +301,9 @@ def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
         return f"the {kind.value} {time} is completed; `hudictl check` shows whether anything is left of it"
     writers = "no writer can start"
     if kind is Kind.ROLLBACK:
-        writers = "the next writer may finish it"
+        told = [rollback_unfinished(table, signs, entry, 0) for entry in rollbacks]
+        stopped = [entry for entry in told if not entry.writers_can_start]
+        writers = no_writer(eager_only=stopped[0].eager_only) if stopped else "the next writer may finish it"
         if hidden:
             writers += f", and readers do not see its commit any more{'' if back else ': there is no way back'}"
-    return f"the {kind.value} {time} is still pending: {writers}; {_AGAIN}, or {'; '.join(ways)}"
+    return f"the {kind.value} {time} is still pending: {writers}; {'; or '.join((_AGAIN, *ways))}"

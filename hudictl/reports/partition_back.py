@@ -64,7 +64,7 @@ def partitions_back(table: Table, target: str, partitions: Sequence[str]) -> Par
     return PartitionsBack(
         target,
         tuple(partitions),
-        command_of("copy", options=(*_options(target, partitions), f"--to={place}")),
+        command_of("copy", options=(f"--table={table.uri}", *_options(target, partitions), f"--to={place}")),
         (f"CREATE TABLE {_COPY} USING hudi LOCATION {in_quotes(place)}", *writes, f"DROP TABLE {_COPY}"),
         tuple(_warnings(named.tables[0], partitions, old, new)),
     )

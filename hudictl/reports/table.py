@@ -28,7 +28,7 @@ from hudictl.table.timeline.active import Timeline, empty_commits, load_timeline
 from hudictl.table.timeline.archive import check_archive_ends
 from hudictl.table.timeline.commits import read_commit
 
-_SEE_CHECK = "`hudictl check` shows what else is wrong"
+_MORE = "`hudictl check` shows what else is wrong"
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,11 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         said = f"a writer can open the table; an update of {PROPERTIES} was interrupted"
         return _Verdict(said, "the next update repairs it", pending=pending)
     for found in commits_ahead(table, timeline):
-        return _Verdict(f"a writer can open the table; {found.instant}: {found.meaning}", _SEE_CHECK, pending=pending)
+        return _Verdict(f"a writer can open the table; {found.instant}: {found.meaning}", _MORE, pending=pending)
     empty = [file.name for file in empty_commits(timeline)]
     if empty:
         said = f"a writer can open the table; {first_few(empty)} is empty: the files of this commit are not known"
-        return _Verdict(said, _SEE_CHECK, pending=pending)
+        return _Verdict(said, _MORE, pending=pending)
     return _of_writes(signs.timeline, pending)
 
 
@@ -270,7 +270,7 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     first = pending[0]
     can_start = all(entry.writers_can_start for entry in pending)
     opens = "a writer can open the table" if can_start else _stopped(pending)
-    if first.name == ARMED_ROLLBACK and can_start and not first.at_work:
+    if first.name == ARMED_ROLLBACK and not first.at_work and all(map(_some_can_start, pending)):
         opens = DO_NOT_START
     if first.at_work:
         advice = "wait until it ends, then run this command again"
@@ -279,6 +279,10 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     return _Verdict(
         f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, remedy=first.remedy, pending=pending
     )
+
+
+def _some_can_start(entry: PendingEntry) -> bool:
+    return entry.writers_can_start or entry.eager_only
 
 
 def _stopped(pending: Sequence[PendingEntry]) -> str:

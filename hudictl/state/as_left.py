@@ -107,7 +107,12 @@ def _no_strangers(table: Table, room: Room, contents: Contents) -> None:
         if status.size == ODD and (path.startswith(f"{META}/") or parse_data_file(name) is None):
             why = "is no regular file, but a link, a pipe or a device"
         elif instant and path not in there:
-            why = "was not there before"
+            raise Refused(
+                f"the {room.operation} {room.times[0]} keeps {name}, which was not there when it began: an undo cannot "
+                "bring the table to the state before, and a file that somebody has put there is not brought back",
+                hint=f"`{command_of('undo drop', room.times[0])}` frees the space",
+                file=path,
+            )
         elif path != path.encode(errors="replace").decode():
             why = "is no UTF-8, and cannot stand in a record"
         if why:

@@ -21,7 +21,8 @@ def test_the_steps(unpack: Unpack, version: str) -> None:
     found = partitions_back(copy.table, target, ("part-0", "part-1"))
     place = f"{copy.path}-as-of-{target}"
     assert found.copy.split() == [
-        *("hudictl", "copy", f"--as-of={target}", "--partition=part-0", "--partition=part-1", f"--to={place}")
+        *("hudictl", "copy", f"--table={copy.table.uri}", f"--as-of={target}"),
+        *("--partition=part-0", "--partition=part-1", f"--to={place}"),
     ]
     create, first, second, drop = found.statements
     assert create == f"CREATE TABLE hudictl_copy USING hudi LOCATION '{place}'"

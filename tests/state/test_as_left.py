@@ -80,7 +80,7 @@ def no_utf_8(copy: Copy, kept: Path) -> None:
         (a_link, "has lnk, which is no regular file"),
         (a_pipe, "has pipe.parquet, which is no regular file"),
         (a_linked_marker, "which is no regular file"),
-        (an_instant, "which was not there before"),
+        (an_instant, "which was not there when it began"),
         (no_utf_8, "is no UTF-8"),
     ],
 )

@@ -152,9 +152,7 @@ def _in_no_other_table(session: Session, target: Storage, *, resumes: bool) -> N
         try:
             found = place.stat(PROPERTIES)
         except StorageFailed as error:
-            # Of a store, one may have rights on a part alone.
-            if not isinstance(error.__cause__, PermissionError):
-                raise
+            # Of a store, one may have rights on a part alone; and each driver says so in its own way.
             session.monitor.note(f"not known whether {place.uri} is a table: {error.message}")
             continue
         if found is not None:

@@ -35,7 +35,7 @@ from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
-from hudictl.state.timeline.unfinished import RESUME, remedy_of_restore
+from hudictl.state.timeline.unfinished import remedy_of_restore
 from hudictl.state.writable import writable_table
 from hudictl.table.kept import refuse_keeping_late
 from hudictl.table.metadata.listing import read_known
@@ -269,7 +269,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
 
 def _way_out(table: Table, pending: PendingRestore) -> str:
     """The hint where required files of a pending restore are missing: the ways back, and the one to the end."""
-    back = (f"`{way.command}`: {way.leaves}" for way in remedy_of_restore(table, pending) if way.command != RESUME)
+    back = (f"`{way.command}`: {way.leaves}" for way in remedy_of_restore(table, pending)[1:])
     return "; or ".join((*back, _WITHOUT))
 
 

@@ -86,13 +86,16 @@ def withdrawn_already(table: Table) -> str | None:
     the one that is meant; or something in the records is damaged. Raises StorageFailed."""
     kinds = (Kind.WITHDRAW_RESTORE.value, Kind.RESTORE.value, Kind.ROLLBACK.value)
     with suppress(Unreadable):
-        on_timeline = [entry.time for entry in load_timeline(table).having(RESTORE)]
+        restores = load_timeline(table).having(RESTORE)
+        if any(entry.pending for entry in restores):
+            return None
+        newest = max((entry.time for entry in restores), default="")
         for time in reversed(operation_instants(table.storage)):
             found = read_operation(table.storage, time)
             if found is not None and found.operation in kinds:
                 withdrawn = found.operation == kinds[0] and found.last.exit_code == 0
                 # Hudi's restores have no record.
-                return time if withdrawn and max(on_timeline, default="") < found.target else None
+                return time if withdrawn and newest < found.target else None
     return None
 
 

@@ -1,6 +1,7 @@
 """The partitions that the rollback of an instant must list."""
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from hudictl.formats.instants import Instant
 from hudictl.ops.metadata.keep import unrecorded
@@ -19,7 +20,7 @@ def partitions_to_list(
     commits: Commits,
     removed: Mapping[str, Instant | None],
     backup: Commits,
-    listed: Collection[str] = (),
+    listed: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> frozenset[str] | None:
     """The partitions in which a rollback can change something, and those in which a process may be writing beside it;
     None for all.
@@ -30,23 +31,23 @@ def partitions_to_list(
     Args:
         removed: the targets by their times; None for one that is already removed.
         backup: the metadata of un-published instants.
-        listed: the partitions that the metadata table's record of the targets names.
+        listed: the partitions that the metadata table's record of a target names; none are those of an empty commit.
 
     Raises:
         Unreadable, StorageFailed.
     """
     if table.rules.needs_rollback_blocks and not table.is_cow:
         return None
-    own = own_files(table, signs, commits, removed, backup).values()
+    own = own_files(table, signs, commits, removed, backup)
     writers: list[Instant] = []
     for time, instant in removed.items():
         # Of an un-published commit all is known, and its markers are gone.
         if instant is not None and time not in backup:
             writers += [instant] if instant.pending else at_work_beside(table, signs.timeline, time)
     marked = _marked(table, writers)
-    if marked is None or not all(entry.complete for entry in own):
+    if marked is None or not all(entry.complete or listed.get(time) == frozenset() for time, entry in own.items()):
         return None
-    return marked.union(listed, *(entry.partitions for entry in own))
+    return marked.union(*listed.values(), *(entry.partitions for entry in own.values()))
 
 
 def _marked(table: Table, writers: Iterable[Instant]) -> frozenset[str] | None:

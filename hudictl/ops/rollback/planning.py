@@ -160,11 +160,7 @@ def _facts(
     whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])
 
     def choose(commits: Commits) -> frozenset[str] | None:
-        return (
-            None
-            if whole
-            else partitions_to_list(table, signs, commits, {target: instant}, backup, listed.get(target, ()))
-        )
+        return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup, listed)
 
     note = session.monitor.note
     # The profile of a failed write may be cut. It names nothing then: of the target, all partitions are listed. Those

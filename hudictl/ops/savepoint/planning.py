@@ -221,6 +221,8 @@ def check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Wa
 
 def own_files_only(facts: Facts, ways: Sequence[WayBack]) -> None:
     """As a restore refuses, but metadata of later instants that cannot be read names nothing. Raises Unsupported."""
+    if facts.table.is_cow:
+        return  # Without logs there is nothing to share, and no metadata of later instants to read.
     removed = possible_way(ways).case.view.removed
     facts = replace(facts, commits=LazyCommits(facts.table, facts.timeline, damaged_ok=True))
     instants = {entry.time: entry for entry in facts.timeline.writes() if entry.time in removed}

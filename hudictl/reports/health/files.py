@@ -33,7 +33,6 @@ from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import hidden_by, other_table
 from hudictl.table.files.view import metafile_path
-from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_writes_after
 
@@ -130,7 +129,7 @@ def missing(look: Look) -> Iterator[Finding]:
         yield Finding("moved", INFO, table.layout.timeline, meaning)
         return
 
-    not_copied = _not_copied(table, needed.missing)
+    not_copied = _not_copied(look, needed.missing)
     if not_copied:
         meaning = (
             f"this is a copy of single partitions: {count_of(len(not_copied), 'file')} of the others, for example "
@@ -160,19 +159,21 @@ def missing(look: Look) -> Iterator[Finding]:
         yield Finding("partition-without-metafile", ERROR, partition, meaning, _repair(look, partition))
 
 
-def _not_copied(table: Table, paths: Sequence[str]) -> list[str]:
+def _not_copied(look: Look, paths: Sequence[str]) -> list[str]:
     """The files, of those that are missing, that a copy of single partitions never had: of another partition, and not
     written since. None if the copy's record cannot be read."""
     record = None
     with suppress(ValueError):
-        record = read_record(table.storage) if paths else None
+        record = read_record(look.facts.table.storage) if paths else None
     if record is None or not record.partitions:
         return []
-    found = []
+    found, writes = [], look.facts.timeline.completed_writes()
+    ended = max((entry.completion_time or "" for entry in writes if entry.time == record.as_of), default="")
+    seen = {entry.time for entry in writes if (entry.completion_time or "~") <= ended}
     for path in paths:
         partition, _, name = path.rpartition("/")
         data = parse_data_file(name)
-        if partition not in record.partitions and data is not None and data.instant <= record.as_of:
+        if partition not in record.partitions and data and (data.instant <= record.as_of or data.instant in seen):
             found.append(path)
     return found
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import CLUSTERING, COMPACTION, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import CLUSTERING, COMPACTION, REPLACECOMMIT, Instant, State, instant_file_name
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.phrases import command_of, count_of, first_few, seconds
@@ -98,8 +98,11 @@ def outside(look: Look) -> Iterator[Finding]:
         )
         instant = facts.timeline.at(time)
         if instant is not None and instant.pending:
-            meaning += "; with writers stopped, empty the file of its request: then "
+            request = f"{table.layout.timeline}/{instant_file_name(time, COMPACTION, State.REQUESTED, 1)}"
+            meaning += f"; with writers stopped, and before any compaction runs, empty the file {request}: then "
             meaning += f"`{command_of('compaction rebuild-plan', time)}` finds these operations by the logs"
+        else:
+            meaning += "; restore the table to before it, or write these rows again"
         yield Finding("logs-outside-plan", ERROR, str(instant), meaning)
 
 

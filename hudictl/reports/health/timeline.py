@@ -17,12 +17,11 @@ def unfinished(look: Look) -> Iterator[Finding]:
         if entry.at_work:
             yield Finding("at-work", INFO, entry.instant, f"{entry.told}; {entry.at_work}")
         # An empty result is a finding of its own.
-        elif entry.eager_only and not look.settings.cleans_eagerly:
-            meaning = f"{entry.meaning}: the writers' next clean-up of failed writes executes it"
-            yield Finding(entry.name, WARNING, entry.instant, meaning, entry.remedy)
         elif not entry.completed:
-            grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not entry.writers_can_start
-            yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, entry.told, entry.remedy)
+            lazy = entry.eager_only and not look.settings.cleans_eagerly
+            told = f"{entry.meaning}: the writers' next clean-up of failed writes executes it" if lazy else entry.told
+            grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not (entry.writers_can_start or lazy)
+            yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, told, entry.remedy)
 
 
 def contents(look: Look) -> Iterator[Finding]:

@@ -59,11 +59,12 @@ def logs_of_kept(facts: Facts, removed: Collection[str]) -> list[tuple[str, str,
 def _in_others(
     removed: frozenset[str], own: frozenset[str], partition: str, writes: Sequence[Written]
 ) -> list[tuple[str, str, bool]] | None:
-    kept = {name for entry in writes if entry.time not in removed for name in split_names(entry.names)}
     named = ((entry.time, name) for entry in writes if entry.time in removed for name in split_names(entry.names))
     parsed = ((time, parse_data_file(name)) for time, name in named)
-    return [
-        (time, data_path(partition, data.name), data.name in kept)
-        for time, data in parsed
-        if data is not None and not data.is_base and data.instant not in own
-    ] or None
+    logs = [
+        (time, data.name) for time, data in parsed if data is not None and not data.is_base and data.instant not in own
+    ]
+    if not logs:
+        return None
+    kept = {name for entry in writes if entry.time not in removed for name in split_names(entry.names)}
+    return [(time, data_path(partition, name), name in kept) for time, name in logs]

@@ -125,10 +125,11 @@ def in_words(remedy: Sequence[Remedy]) -> str:
     return "; or ".join(f"`{way.command}`: {way.leaves}" for way in remedy)
 
 
-def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
-    """The hint of a command that a pending restore refuses."""
+def way_out_of_restore(table: Table, restore: PendingRestore, *, alone: bool = True) -> str:
+    """The hint of a command that a pending restore refuses. ``alone``: no other is pending, as withdrawing asks."""
     by_hand = BOOTSTRAP_AGAIN if restore.plan.target == INITIAL else "its plan names no target: only Hudi can finish it"
-    return in_words(remedy_of_restore(table, restore)) or by_hand
+    ways = remedy_of_restore(table, restore)
+    return in_words([way for way in ways if alone or way.command != WITHDRAW]) or by_hand
 
 
 def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
@@ -154,7 +155,7 @@ def restores_to(
         newest = max(restores, key=lambda entry: (entry.plan.target or "", entry.instant.time))
         raise Refused(
             f"another restore is pending: {found}",
-            hint=f"end it first: {way_out_of_restore(table, newest)}",
+            hint=f"end it first: {way_out_of_restore(table, newest, alone=len(restores) == 1)}",
             restores=[entry.instant.time for entry in restores],
         )
     chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
@@ -200,7 +201,8 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
 
     undo: tuple[Remedy, ...] = ()
     with suppress(Unreadable):
-        room = room_of(table, rollback.instant.time)
+        # The rooms of others are not read for a rollback of Hudi's.
+        room = room_of(table, rollback.instant.time) if is_recorded(table.storage, rollback.instant.time) else None
         if room is not None:
             # A pending rollback keeps no writer out.
             undo = (Remedy(command_of("undo", room.times[0]), f"{_AS_BEFORE} (possible until the next write)"),)
@@ -212,7 +214,7 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
         return (keep,)
     if is_asked_for(table, rollback.instant):
         return (Remedy(RESUME, go), *(undo or (keep,)))
-    refused = _is_stuck(signs, target) or _is_built_on(table, signs, target)
+    refused = _is_saved(signs, target) or _has_later(signs, target) or _is_built_on(table, signs, target)
     return (keep,) if refused else (keep, Remedy(command_of("rollback", target), go))
 
 
@@ -268,16 +270,23 @@ def rollback_unfinished(
     # Nobody may do that: it is told at once.
     if not (working or archived or is_recorded(table.storage, instant.time)):
         at_work = _active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
-    stuck = target is not None and _is_stuck(signs, target)
+    saved = target is not None and _is_saved(signs, target)
     visible = rollback.visible
     service = _service_rolled_back(table, signs, rollback)
-    eager_only = target is not None and not (visible or service) and eager_cleaning_fails(signs, target)
+    eager_only = (
+        not (instant.completed or archived or saved or service)
+        and target is not None
+        and eager_cleaning_fails(signs, target)
+    )
     if archived:
         meaning = f"a rollback of the archived commit {target} is pending: Hudi's next clean-up of failed writes "
         meaning += "deletes its files, with rows that readers see"
     elif visible:
         meaning = f"a rollback of the completed commit {target} has not ended, but readers still see the commit; "
-        meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
+        if eager_only:
+            meaning += "the commit has later commits; a clean-up by lazy writers rolls it back"
+        else:
+            meaning += "the commit has a savepoint" if saved else "the next writer rolls the commit back"
     elif eager_only:
         meaning = f"a rollback of {target} has not ended, and later commits are completed"
     elif target is not None:
@@ -295,7 +304,7 @@ def rollback_unfinished(
         completed=instant.completed,
         meaning=meaning,
         at_work=at_work,
-        writers_can_start=not ((visible and stuck) or eager_only) or archived,
+        writers_can_start=not ((visible and saved) or eager_only) or archived,
         remedy=rollback_of(table, signs, rollback),
         eager_only=eager_only,
     )
@@ -319,18 +328,20 @@ def _active(quiet_ms: int, idle_ms: int) -> str:
     return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""
 
 
-def _is_stuck(signs: Signs, target: str) -> bool:
-    """Whether the rollback of a completed instant by Hudi's writers fails each time (0.15.0 to 1.2.0): the instant has
-    a savepoint, or later commits are completed."""
-    saved = {entry.time for entry in signs.timeline.savepoints()}
-    return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())
+def _is_saved(signs: Signs, target: str) -> bool:
+    """Whether an instant has a savepoint: its rollback by Hudi's writers fails each time (0.15.0 to 1.2.0)."""
+    return any(entry.time == target for entry in signs.timeline.savepoints())
 
 
 def eager_cleaning_fails(signs: Signs, target: str) -> bool:
-    """Whether the rollback of a pending write or log compaction by writers with eager cleaning fails each time (0.15.0
-    to 1.2.0): later commits are completed, and it has no heartbeat. Compactions and clusterings are exempt."""
+    """Whether the rollback of a write or log compaction by writers with eager cleaning fails each time (0.15.0 to
+    1.2.0): later commits are completed, and it has no heartbeat. Compactions and clusterings are exempt."""
     beats = any(beat.time == target for beat in signs.heartbeats)
-    return not beats and any(entry.time > target for entry in signs.timeline.completed_writes())
+    return not beats and _has_later(signs, target)
+
+
+def _has_later(signs: Signs, target: str) -> bool:
+    return any(entry.time > target for entry in signs.timeline.completed_writes())
 
 
 def _service_rolled_back(table: Table, signs: Signs, rollback: PendingRollback) -> str:

@@ -233,9 +233,10 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     if compacted:
         reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"
     can_start = compacted is None and not write.problem and not bootstrap
-    eager_only = can_start and eager_fails and not (write.is_service or write.unclear)
+    # One that may be running stops nobody yet.
+    eager_only = can_start and eager_fails and silent_ms >= idle_ms and not (write.is_service or write.unclear)
     if eager_only:
-        reason += "; later commits are completed, and eager cleaning of failed writes fails on it"
+        reason += "; later commits are completed"
     if write.problem:
         reason += f"; Hudi's readers and writers fail on its request: {write.problem}"
     return PendingWrite(

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What decodes Avro is imported where a plan is read: a list of instants, and its completion, need none.
 _SHORT_WAIT_MS = 1000
-_REPEATED_MS = 2 * 3600 * 1000
+_REPEATED = timedelta(hours=2)
 
 SeenFile = tuple[str, int, int]
 """An instant's file by its name, size in bytes, and modification time in epoch milliseconds."""
@@ -360,9 +360,11 @@ def refuse_future(table: Table, timeline: Timeline, named: str = "the timeline")
 
 
 def wait_for(table: Table, time: str) -> str:
-    """What helps where the clock shows a time soon; "" where not. After the change to winter time an hour comes twice,
-    and nothing is wrong."""
-    soon = time < fmt.time_plus_ms(instant_now(table), _REPEATED_MS)
+    """What helps where the clock shows a time soon, as it has gone back; "" where it has not: when summer time ends, an
+    hour comes twice, and nothing is wrong."""
+    now = datetime.now(timezone.utc)
+    here, before = (moment.astimezone(table.zone).replace(tzinfo=None) for moment in (now, now - _REPEATED))
+    soon = here - before < _REPEATED and time < fmt.format_time(here + _REPEATED)
     return f", or wait until the clock shows {time}: an hour comes twice when summer time ends" if soon else ""
 
 

@@ -79,13 +79,6 @@ FAULTS = (
         TARGET,
     ),
     Fault(
-        "ops/copy/planning.py",
-        "            if not isinstance(error.__cause__, PermissionError):\n                raise\n",
-        "",
-        "the network is gone, and a copy begins in the folder of another table",
-        TARGET,
-    ),
-    Fault(
         "ops/copy/execute.py",
         "if file.name in there or order(file) in archived])",
         "])",

@@ -54,8 +54,8 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        "            grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not entry.writers_can_start\n",
-        "            grave = entry.name == UNDO_BEGUN or not entry.writers_can_start\n",
+        "            grave = entry.name in (ARMED_ROLLBACK, UNDO_BEGUN) or not (entry.writers_can_start or lazy)\n",
+        "            grave = entry.name == UNDO_BEGUN or not (entry.writers_can_start or lazy)\n",
         "an armed rollback is only a warning",
         ("reports/health/test_check.py::test_real_tables",),
     ),

@@ -27,8 +27,8 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        "eager_only = target is not None and not (visible or service) and",
-        "eager_only = visible and",
+        "        not (instant.completed or archived or saved or service)\n",
+        "        False\n",
         "a writer is said to open a table on which eager cleaning fails before each write",
         ("state/timeline/test_unfinished.py",),
     ),
@@ -163,8 +163,8 @@ FAULTS = (
     ),
     Fault(
         UNFINISHED,
-        'meaning += "the commit has a savepoint or later commits" if stuck else',
-        'meaning += "the commit has a savepoint or later commits" if True else',
+        'meaning += "the commit has a savepoint" if saved else',
+        'meaning += "the commit has a savepoint" if True else',
         "nobody hears that the next writer takes a commit back",
         ("reports/health/test_timeline.py::test_who_takes_back_a_commit_without_savepoint_is_the_next_writer",),
     ),

@@ -41,8 +41,8 @@ FAULTS = (
     ),
     Fault(
         PLACES,
-        "    return marked.union(listed, *(",
-        "    return frozenset().union(listed, *(",
+        "    return marked.union(*listed.values(), *(",
+        "    return frozenset().union(*listed.values(), *(",
         "a compaction that runs in another partition is not seen",
         tests=("ops/rollback/test_partitions.py::test_a_table_service_that_runs_beside_is_seen_by_its_files",),
     ),

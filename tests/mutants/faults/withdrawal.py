@@ -260,7 +260,7 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        'return time if withdrawn and max(on_timeline, default="") < found.target else None',
+        "return time if withdrawn and newest < found.target else None",
         "return time if withdrawn else None",
         "a restore of Hudi's is said to be withdrawn, as the one before it was",
         ("ops/restore/test_withdraw.py::test_the_last_restore_alone_counts_as_withdrawn",),

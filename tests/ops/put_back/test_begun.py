@@ -8,6 +8,7 @@ import pytest
 from hudictl.errors import Conflict, Refused, StorageFailed
 from hudictl.formats.instants import RESTORE
 from hudictl.formats.log_blocks import encode_rollback_block
+from hudictl.ops import writers_out
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.metadata.drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.put_back import execute
@@ -29,6 +30,8 @@ from tests.ops.repair.services_support import compaction, groups_of, unschedule,
 from tests.ops.rollback.execute_support import newest
 from tests.state.orphans.find_support import LATER, between_commits, listed_orphan
 
+# Before tests set it to nothing.
+SETTLES = writers_out.SETTLE_S
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_later_savepoints=True)
 PUBLISH, PROPERTIES = "publish instants again", "put the properties back"
@@ -121,6 +124,15 @@ def test_nor_beside_that_of_another_operation(
     assert begun(copy).meaning.endswith("has begun, and not ended: no writer can start")
     undo(copy, time) if ends == "undo" else drop(copy, time)
     assert copy.having(RESTORE) == before
+
+
+def test_it_waits_as_long_as_a_writer_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its look at the restores to its own instant."""
+    waited: list[float] = []
+    monkeypatch.setattr(writers_out, "SETTLE_S", SETTLES)
+    monkeypatch.setattr("hudictl.ops.writers_out.time.sleep", waited.append)
+    execute.settle()
+    assert waited == [2.0]
 
 
 @pytest.mark.parametrize("what", ["rollback", "restore"])

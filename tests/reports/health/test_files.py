@@ -22,6 +22,7 @@ from tests.helpers import (
     first_command,
     only_listed,
     put,
+    straddle,
     unlisted,
 )
 from tests.metadata_edits import newest_log
@@ -301,6 +302,14 @@ def test_another_table_that_listings_read_is_an_error(unpack: Unpack, version: s
         shutil.copytree(other.path, copy.path / place)
     found = {entry.subject: entry.severity for entry in check(copy) if entry.finding == "other-table"}
     assert found == {"aside/other": ERROR, "part-1/other": INFO}
+
+
+@VERSIONS
+def test_a_copy_has_what_began_after_its_commit_and_ended_before(unpack: Unpack, version: str, tmp_path: Path) -> None:
+    source, to = unpack(version, "cow_savepoints"), tmp_path / "to"
+    earlier, _ = straddle(source)
+    made(source, earlier, to, CopyOptions(partitions=("part-1",)))
+    assert one(Copy(version, "cow_savepoints", to)).finding == "partly-copied"
 
 
 @VERSIONS

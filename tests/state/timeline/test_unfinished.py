@@ -74,6 +74,31 @@ def test_with_its_heartbeat_no_rollback_stops_writers(pending: Pending, version:
 
 
 @VERSIONS
+def test_lazy_writers_roll_a_commit_back_on_which_eager_ones_fail(pending: Pending, version: str) -> None:
+    """So none may start; also beside a dead write, which stops eager ones alone."""
+    copy, _ = pending(version, "commit")
+    target = copy.commits[-2]
+    copy.write(f"{NEW}.rollback.requested", rollback_plan(target))
+    described = describe_table(copy.table)
+    assert described.verdict.startswith(f"do not start a writer: {NEW} rollback REQUESTED: ")
+    assert "a clean-up by lazy writers rolls it back" in described.verdict
+    names = {entry.name: (entry.writers_can_start, entry.eager_only) for entry in described.pending}
+    assert names == {"armed-rollback": (False, True), "failed-write": (False, True)}
+    found = check_table(copy.table, LocalEngine(), 0, settings=Settings(LAZY)).findings
+    assert [entry.severity for entry in found if entry.finding == "armed-rollback"] == ["error"]
+
+
+@VERSIONS
+def test_the_empty_result_of_a_rollback_is_a_finding_of_its_own(pending: Pending, version: str) -> None:
+    copy, time = pending(version, "deltacommit")
+    copy.write(f"{NEW}.rollback.requested", rollback_plan(time, "deltacommit"))
+    copy.write(f"{NEW}.rollback.inflight")
+    copy.write(f"{NEW}.rollback" if version == "v6" else f"{NEW}_{NEW}.rollback")
+    assert [finding for finding, _, _ in check(copy, LAZY)] == []
+    assert describe_table(copy.table).pending[0].writers_can_start
+
+
+@VERSIONS
 def test_the_rollback_of_a_compaction_waits_for_its_next_run(pending: Pending, version: str) -> None:
     """No writer executes it, and none fails on it (0.15.0, 1.2.0)."""
     copy, time = pending(version, "compaction")

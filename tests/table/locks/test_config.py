@@ -95,7 +95,7 @@ def test_a_file_lock_inside_a_table_on_an_object_store(small: Small) -> None:
             return f"{self.uri}/{path}"
 
     def remote(settings: dict[str, str]) -> LockConfig:
-        table = Table(Remote(), local.properties, local.layout, 9, local.zone, True)  # type: ignore[arg-type]
+        table = Table(Remote(), local.properties, local.layout, 9, local.zone)  # type: ignore[arg-type]
         return lock_config(table, Locking(settings))
 
     assert remote(FILES).unsupported
@@ -121,7 +121,7 @@ def test_a_file_lock_inside_a_table_on_hdfs(small: Small, folder: str) -> None:
     local = small(9)
     client = WebHdfs(("http://node:9870",), Identity("hudi"))
     storage = HdfsStorage("hdfs://node:8020", "/a/t", "/a/t/.tmp", client)
-    table = Table(storage, local.properties, local.layout, 9, local.zone, True)
+    table = Table(storage, local.properties, local.layout, 9, local.zone)
     found = of(table, FILES | ({f"{KEY}filesystem.path": folder} if folder else {}))
     assert isinstance(found.lock, FileLock)
     assert (found.lock.inside, found.unsupported) == (".hoodie/lock", "")

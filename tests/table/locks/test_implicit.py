@@ -45,7 +45,7 @@ def at(table: Table, uri: str) -> Table:
         def __init__(self) -> None:
             self.uri = uri
 
-    return Table(Elsewhere(), table.properties, table.layout, 9, table.zone, True)  # type: ignore[arg-type]
+    return Table(Elsewhere(), table.properties, table.layout, 9, table.zone)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("base", HASHES)

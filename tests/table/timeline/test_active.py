@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -302,6 +302,23 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
         new_instant_time(table, load_timeline(table))
     assert caught.value.fields["last_time"] == ahead
     assert "--timezone" in caught.value.hint
+    assert "wait until" not in caught.value.hint
+
+
+class WentBack(tzinfo):
+    """The clock went back an hour ago."""
+
+    def fromutc(self, moment: datetime) -> datetime:
+        back = datetime.now(timezone.utc).replace(tzinfo=None) - timedelta(minutes=50)
+        return moment + timedelta(hours=1 if moment.replace(tzinfo=None) > back else 2)
+
+
+def test_in_an_hour_that_comes_twice_the_clock_is_waited_for(small: Small) -> None:
+    """Nothing is wrong then, and nothing is to be removed."""
+    ahead = fmt.format_time(datetime.now(timezone.utc) + timedelta(hours=1, minutes=5))
+    table = replace(small(9, {f"{ahead}_{ahead}.commit": b""}), zone=WentBack())
+    with pytest.raises(Refused, match="last instant") as caught:
+        new_instant_time(table, load_timeline(table))
     assert f"wait until the clock shows {ahead}" in caught.value.hint
     assert "rollback" not in caught.value.hint
 
