@@ -1,11 +1,13 @@
 """The files that a savepoint must name, so that a restore to it finds them."""
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from hudictl.copy_workers import FolderFiles
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.state.facts import Facts
@@ -109,15 +111,18 @@ def unprotected(facts: Facts, ways: Sequence[WayBack]) -> list[str]:
     """The paths of files that a savepoint's commit requires, but the savepoint of ``ways_back`` does not protect, so
     that a clean may delete them. Of all ways to the commit, the one with the fewest such files counts.
 
-    Raises Unreadable: the plan of a compaction; StorageFailed, EngineFailed.
+    Raises StorageFailed, EngineFailed.
     """
     return min((_outside(facts, way.case) for way in ways if not way.outcome.missing), key=len, default=[])
 
 
 def _outside(facts: Facts, case: Case) -> list[str]:
     found = _looked_outside(facts, case)
-    # Rarely needed, and slow: the files that compactions have read.
-    return _looked_outside(facts, with_compacted(facts, case)) if found else found
+    if found:
+        # Rarely needed, and slow: the files that compactions have read. Without their plans no slice is enough.
+        with suppress(Unreadable):
+            return _looked_outside(facts, with_compacted(facts, case))
+    return found
 
 
 def _looked_outside(facts: Facts, case: Case) -> list[str]:

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from hudictl.errors import Unreadable
 from hudictl.formats.file_names import PARTITION_METAFILE, parse_data_file
 from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.files import savepoint_files as protection
@@ -132,6 +133,21 @@ def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypa
         assert unprotected(facts, ways) == [LOG]
     assert unprotected(facts, [impossible, least]) == [LOG, OTHER]
     assert unprotected(facts, [impossible]) == []
+
+
+def test_without_the_plans_of_compactions_no_older_slice_is_enough(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is damaged ends neither `check` nor the completion of a savepoint."""
+    facts = facts_of(unpack("v9", "cow_part"))
+    case = judged(facts, (), NOTHING_SAVED)[0]
+
+    def damaged(*_: object) -> None:
+        raise Unreadable("a plan")
+
+    monkeypatch.setattr(protection, "_looked_outside", lambda _facts, _case: [LOG])
+    monkeypatch.setattr(protection, "with_compacted", damaged)
+    assert unprotected(facts, [WayBack(case, Outcome())]) == [LOG]
 
 
 @VERSIONS
