@@ -124,8 +124,8 @@ FAULTS = (
     ),
     Fault(
         PROTECTION,
-        "with_compacted(facts, case)) if found else found\n",
-        "case) if found else found\n",
+        "_looked_outside(facts, with_compacted(facts, case))\n",
+        "_looked_outside(facts, case)\n",
         "a savepoint that names the slice before a compaction is said to protect too little",
         ("ops/restore/test_overlaps.py::test_hudictls_own_savepoint_protects_all_when_a_pending_compaction_completes",),
     ),
