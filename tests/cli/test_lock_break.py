@@ -45,7 +45,7 @@ def test_a_lock_past_its_expiry_is_freed(unpack: Unpack, tell: Tell) -> None:
 def test_where_a_lock_is_in_the_way_a_change_names_it(unpack: Unpack, tell: Tell, settings: tuple[str, ...]) -> None:
     """With the settings by which it works; a lock with an expiry ends by itself."""
     copy = unpack("v9", "cow_part")
-    lock_file(copy, age_s=60)
+    lock_file(copy, age_s=90)
     said = tell("savepoint", "create", "-t", copy.path, "--yes", "--lock-timeout", "0s", *settings)
     assert (said.code, "waited 0 s" in said.line) == (12, True)
     named = re.findall("`(hudictl lock break [^`]*)`", said.line)
