@@ -214,7 +214,7 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
         return (keep,)
     if is_asked_for(table, rollback.instant):
         return (Remedy(RESUME, go), *(undo or (keep,)))
-    refused = _is_saved(signs, target) or _has_later(signs, target) or _is_built_on(table, signs, target)
+    refused = _is_saved(signs, target) or signs.timeline.last_write > target or _is_built_on(table, signs, target)
     return (keep,) if refused else (keep, Remedy(command_of("rollback", target), go))
 
 
@@ -336,12 +336,7 @@ def _is_saved(signs: Signs, target: str) -> bool:
 def eager_cleaning_fails(signs: Signs, target: str) -> bool:
     """Whether the rollback of a write or log compaction by writers with eager cleaning fails each time (0.15.0 to
     1.2.0): later commits are completed, and it has no heartbeat. Compactions and clusterings are exempt."""
-    beats = any(beat.time == target for beat in signs.heartbeats)
-    return not beats and _has_later(signs, target)
-
-
-def _has_later(signs: Signs, target: str) -> bool:
-    return any(entry.time > target for entry in signs.timeline.completed_writes())
+    return signs.timeline.last_write > target and all(beat.time != target for beat in signs.heartbeats)
 
 
 def _service_rolled_back(table: Table, signs: Signs, rollback: PendingRollback) -> str:

@@ -228,7 +228,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     restore, rollback = look.restores.get(time), look.rollbacks.get(time)
     compacted, bootstrap = look.compacted.get(time), time in BOOTSTRAPS and look.table.rules.has_completion_times
     ended = restore is not None or rollback is not None
-    eager_fails = not ended and eager_cleaning_fails(look.signs, time)
+    eager_fails = not ended and beat is None and eager_cleaning_fails(look.signs, time)
     verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms, _fate(write, compacted, rollback, eager_fails))
     if compacted:
         reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"

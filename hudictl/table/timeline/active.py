@@ -56,7 +56,7 @@ class Timeline:
     def completed_writes(self) -> list[Instant]:
         return [instant for instant in self.instants if instant.is_write and instant.completed]
 
-    @property
+    @cached_property
     def last_write(self) -> str:
         """The requested time of the newest completed write; "" if there is none."""
         return max((entry.time for entry in self.completed_writes()), default="")
