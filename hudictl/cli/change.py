@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 
 Plan = TypeVar("Plan")
 Result = TypeVar("Result")
-LOOKING = ChangeOptions(plan=True, yes=False, single_operator=False)
-"""Of a command that plans, and changes nothing."""
 Check = Callable[["Table", Any], "str | None"]
 """What a saved plan says to one that was planned anew: raises where it is another, tells where it is done already."""
+
+
+def looking(common: TableOptions) -> ChangeOptions:
+    """Of a command that plans, and changes nothing."""
+    return ChangeOptions(common, plan=True, yes=False, single_operator=False)
 
 
 def table_line(table: "Table | HudiTable") -> str:
@@ -79,17 +82,17 @@ class ChangeCommand(Generic[Plan, Result]):
 
 @contextmanager
 def opened_table(
-    common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None, core: "Table | None" = None
+    how: ChangeOptions, engine: EngineOptions | None = None, core: "Table | None" = None
 ) -> "Iterator[HudiTable]":
     """The table, opened for a change unless it is open, and what works on it: threads where no engine is given.
 
     Raises UsageError, NotFound, Unreadable, Unsupported, StorageFailed, EngineFailed.
     """
-    core = core or common.open(how.single_operator)
+    core = core or how.open()
     with without_hangup() as ends:
         # With --yes nobody has to be there.
-        progress = Progress(common.progress, hangup=ends and not how.yes)
-        with common.table(engine, core=core, monitor=progress) as table:
+        progress = Progress(how.common.progress, hangup=ends and not how.yes)
+        with how.common.table(engine, core=core, monitor=progress) as table:
             # Spark starts while the table is looked at.
             table.opened.engine  # noqa: B018
             try:
@@ -99,36 +102,27 @@ def opened_table(
 
 
 def run_change(
-    command: ChangeCommand[Any, Any],
-    common: TableOptions,
-    how: ChangeOptions,
-    engine: EngineOptions | None = None,
-    check: Check | None = None,
-    core: "Table | None" = None,
+    command: ChangeCommand[Any, Any], how: ChangeOptions, check: Check | None = None, core: "Table | None" = None
 ) -> None:
     """Plans, shows, asks, executes, reports. ``check`` looks at the plan first. The table is opened unless it is."""
-    core = core or common.open(how.single_operator)
+    core = core or how.open()
     try:
         ended = command.change.ended(core)
         if ended is not None:
-            show_result(common, command.name, core.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
+            show_result(how.common, command.name, core.uri, None, [ended], [ended], ChangeOutcome.NOTHING)
             return
-        with opened_table(common, how, engine if command.change.needs_engine else None, core) as table:
-            change_in(table, command, common, how, check)
+        with opened_table(how, how.engine if command.change.needs_engine else None, core) as table:
+            change_in(table, command, how, check)
     except Unreadable as error:
         error.hint = error.hint or SEE_CHECK
         raise
 
 
 def change_in(
-    table: "HudiTable",
-    command: ChangeCommand[Any, Any],
-    common: TableOptions,
-    how: ChangeOptions,
-    check: Check | None = None,
+    table: "HudiTable", command: ChangeCommand[Any, Any], how: ChangeOptions, check: Check | None = None
 ) -> None:
     """The same with a table that is open."""
-    session = table.opened.session()
+    common, session = how.common, table.opened.session()
     with _changing_nothing(), planning(table):
         plan = command.change.plan(session)
     said = check(table.core, plan) if check else None
@@ -136,7 +130,7 @@ def change_in(
     if said is not None:
         instead = command.instead(plan, said)
         if instead is not None:
-            change_in(table, instead, common, how)
+            change_in(table, instead, how)
         else:
             notes, shown = [said] if command.nothing_noted else [], command.nothing_json(plan)
             show_result(common, command.name, table.uri, shown, [said], notes, ChangeOutcome.NOTHING)

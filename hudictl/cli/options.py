@@ -116,12 +116,17 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class ChangeOptions:
-    """What every command takes that changes something."""
+    """What every command takes that changes something. ``engine``: None for threads."""
 
+    common: TableOptions
     plan: bool
     yes: bool
     single_operator: bool
     detailed: bool = False
+    engine: EngineOptions | None = None
+
+    def open(self, salvage: Mapping[str, str] | None = None) -> "Table":
+        return self.common.open(self.single_operator, salvage)
 
     def end_plan(self) -> None:
         """The end of a command that has shown what would change. Raises Exit: its code is asked to tell."""

@@ -2,16 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from hudictl.cli.change import ChangeCommand, Question
+from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.options import ChangeOptions
 from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
     from hudictl.library.change import Change
     from hudictl.ops.repair.plan import RepairPlan, RepairResult
+    from hudictl.table.table import Table
 
 
-def repair_command(change: "Change[RepairPlan, RepairResult]") -> "ChangeCommand[RepairPlan, RepairResult]":
-    """A repair as a command."""
+def run_repair(repair: "Change[RepairPlan, RepairResult]", how: ChangeOptions, core: "Table | None" = None) -> None:
+    """Runs a repair as a command."""
     from hudictl.phrases import undo_text
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -25,11 +27,12 @@ def repair_command(change: "Change[RepairPlan, RepairResult]") -> "ChangeCommand
         said += [f"Also damaged: {what}" for what in plan.elsewhere]
         return [*said, f"{lock_line(plan.lock)} All writers and table services must be stopped."]
 
-    return ChangeCommand(
-        name=change.command,
-        change=change,
+    command: ChangeCommand[RepairPlan, RepairResult] = ChangeCommand(
+        name=repair.command,
+        change=repair,
         show=lambda out, plan: print_lines(out, lines(plan)),
         shown_first=True,
         question=lambda plan: Question(f"Change {count_of(len(plan.files), 'file')}? `hudictl undo` takes it back."),
         done=lambda plan, result: f"mended {count_of(len(plan.files), 'file')}{undo_text(result.undo)}",
     )
+    run_change(command, how, core=core)

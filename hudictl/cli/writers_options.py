@@ -8,14 +8,32 @@ from typing import Any
 import click
 
 from hudictl.cli.command_line import HOODIE_CONF
-from hudictl.cli.options import PATH, ChangeOptions, Command, TableOptions, pairs_of
+from hudictl.cli.options import (
+    PATH,
+    ChangeOptions,
+    Command,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    pairs_of,
+    table_options,
+)
 from hudictl.cli.profiles import lock_source, writers_settings_of
 from hudictl.errors import UsageError
 from hudictl.library.times import duration_ms
 
 
 def change_options(command: Command) -> Command:
-    """Adds --plan, --yes and --single-operator, which the command gets as ``change``, and the options of locks."""
+    """Adds the options of every command that changes something; the command gets them as ``change``."""
+    return table_options(engine_options(_change_options(command)))
+
+
+def change_options_without_engine(command: Command) -> Command:
+    """The same for a change that neither lists nor deletes data files."""
+    return table_options(_change_options(command))
+
+
+def _change_options(command: Command) -> Command:
 
     @click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show what would change, and change nothing.")
     @click.option(
@@ -28,7 +46,13 @@ def change_options(command: Command) -> Command:
     @no_lock_option
     @functools.wraps(command)
     def wrapped(
-        plan: bool, detailed: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any
+        common: TableOptions,
+        plan: bool,
+        detailed: bool,
+        yes: bool,
+        single_operator: bool,
+        engine_options: EngineOptions | None = None,
+        **kwargs: Any,
     ) -> Any:
         if detailed and not plan:
             raise UsageError("--detailed-exitcode can only be used with --plan")
@@ -36,7 +60,8 @@ def change_options(command: Command) -> Command:
             raise UsageError(
                 "--no-lock can only be used with --yes; make sure that no other process writes to the table"
             )
-        return command(common=common, change=ChangeOptions(plan, yes, single_operator, detailed), **kwargs)
+        change = ChangeOptions(common, plan, yes, single_operator, detailed, engine_options)
+        return command(change=change, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

@@ -73,10 +73,10 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     kept = saved.heartbeat_rule
     rule = common.rule if common.rule_said or kept is None or kept.assumed else kept
     common = replace(common, uri=common.uri or saved.table, given_timezone=zone, rule=rule)
-    agreed = ChangeOptions(plan=plan, yes=True, single_operator=single_operator)
-    core = common.open(single_operator)
+    agreed = ChangeOptions(common, plan, yes=True, single_operator=single_operator, engine=engine_options)
+    core = agreed.open()
     try:
-        run_change(kinds()[read.kind](saved, read.options), common, agreed, engine_options, read.check, core)
+        run_change(kinds()[read.kind](saved, read.options), agreed, read.check, core)
     except (NotFound, Conflict, Refused, Unreadable) as error:
         # A copy may be meant: what does not fit is refused, and then it is told.
         if core.uri != saved.table:

@@ -2,8 +2,8 @@
 
 import click
 
-from hudictl.cli.change import run_change
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import ChangeOptions, idle_option
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 
@@ -15,17 +15,14 @@ def archive() -> None:
 
 @archive.command()
 @idle_option
-@table_options
-@engine_options
 @change_options
-def repair(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
+def repair(change: ChangeOptions, idle_ms: int) -> None:
     """Mend damaged files of the archived timeline, so that Hudi can read it, and archive, again.
 
     What can be read stays in the archive; what cannot goes into quarantine, and the plan says which instants are lost.
     hudictl remembers it: it refuses a restore to before them, and deletes no orphans of their time. `hudictl undo`
     takes the repair back. The archive of the metadata table is not mended: see `hudictl metadata drop`.
     """
-    from hudictl.cli.repairs import repair_command
     from hudictl.library import changes
 
-    run_change(repair_command(changes.archive_repair(idle_ms)), common, change, engine_options)
+    run_repair(changes.archive_repair(idle_ms), change)

@@ -3,7 +3,7 @@
 import click
 
 from hudictl.cli.complete import instants
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import ChangeOptions, idle_option
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -31,12 +31,8 @@ add_list_and_show(
 @clean.command()
 @click.argument("instant", shell_complete=instants)
 @idle_option
-@table_options
-@engine_options
 @change_options
-def discard(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
-) -> None:
+def discard(change: ChangeOptions, instant: str, idle_ms: int) -> None:
     """Remove a pending clean: the next clean plans anew.
 
     Files that it has deleted stay deleted. Refused if the metadata table still lists such files: a Hudi writer finishes
@@ -48,6 +44,4 @@ def discard(
     from hudictl.cli.commands.rollback import service_change
     from hudictl.ops.clean_up.service import ServiceOptions
 
-    run_change(
-        service_change("clean discard", instant, ServiceOptions(idle_ms, discard=True)), common, change, engine_options
-    )
+    run_change(service_change("clean discard", instant, ServiceOptions(idle_ms, discard=True)), change)

@@ -3,15 +3,8 @@
 import click
 
 from hudictl.cli.complete import instants
-from hudictl.cli.options import (
-    PATH,
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import PATH, ChangeOptions, idle_option
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -43,24 +36,13 @@ add_list_and_show(
     help="Only the input groups with this file: its name, or its path below the table. Repeatable.",
 )
 @idle_option
-@table_options
-@engine_options
 @change_options
-def prune(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    instant: str,
-    files: tuple[str, ...],
-    idle_ms: int,
-) -> None:
+def prune(change: ChangeOptions, instant: str, files: tuple[str, ...], idle_ms: int) -> None:
     """Take input groups out of the plan of a requested clustering: those that cannot be run, or must not be.
 
     These are input groups with a file that is missing or damaged, and those that a commit has changed since: the run
     would bring the rows of before back. The clustering is removed if none is left. `hudictl undo` takes it back.
     """
-    from hudictl.cli.change import run_change
-    from hudictl.cli.repairs import repair_command
     from hudictl.library import changes
 
-    run_change(repair_command(changes.pruning(instant, files, idle_ms)), common, change, engine_options)
+    run_repair(changes.pruning(instant, files, idle_ms), change)

@@ -7,7 +7,8 @@ import click
 
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -66,17 +67,8 @@ def validate(common: TableOptions, engine_options: EngineOptions, given: ListOpt
     help="Only the operation of this file group. Repeatable. Default: the whole compaction.",
 )
 @idle_option
-@table_options
-@engine_options
 @change_options
-def unschedule(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    instant: str,
-    groups: tuple[str, ...],
-    idle_ms: int,
-) -> None:
+def unschedule(change: ChangeOptions, instant: str, groups: tuple[str, ...], idle_ms: int) -> None:
     """Remove a pending compaction or log compaction, or take single operations out of its plan.
 
     The next compaction plans the file groups again. Refused on table version 6 if later writes have put logs into the
@@ -86,36 +78,28 @@ def unschedule(
 
     In hudi-cli: `compaction unschedule`, `compaction unscheduleFileId`.
     """
-    from hudictl.cli.change import run_change
-    from hudictl.cli.repairs import repair_command
     from hudictl.library import changes
 
     if groups:
-        run_change(repair_command(changes.unscheduling(instant, groups, idle_ms)), common, change, engine_options)
+        run_repair(changes.unscheduling(instant, groups, idle_ms), change)
     else:
-        _roll_back("compaction unschedule", common, engine_options, change, instant, idle_ms=idle_ms)
+        _roll_back("compaction unschedule", change, instant, idle_ms=idle_ms)
 
 
 @compaction.command()
 @click.argument("instant", shell_complete=instants)
 @idle_option
-@table_options
-@engine_options
 @change_options
-def rebuild_plan(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
-) -> None:
+def rebuild_plan(change: ChangeOptions, instant: str, idle_ms: int) -> None:
     """Make the lost plan of a pending compaction again, from the file slices that depend on it.
 
     Only on table version 6: readers find the logs of later writes by the plan. From version 8 on nothing depends on it:
     `hudictl rollback` removes the compaction, and the next one plans anew.
     """
-    _roll_back("compaction rebuild-plan", common, engine_options, change, instant, idle_ms=idle_ms, keep_plan=True)
+    _roll_back("compaction rebuild-plan", change, instant, idle_ms=idle_ms, keep_plan=True)
 
 
-def _roll_back(
-    name: str, common: TableOptions, engine: EngineOptions, change: ChangeOptions, instant: str, **options: Any
-) -> None:
+def _roll_back(name: str, change: ChangeOptions, instant: str, **options: Any) -> None:
     from hudictl.cli.change import run_change
     from hudictl.cli.commands.rollback import rollback_change
     from hudictl.library import changes
@@ -123,4 +107,4 @@ def _roll_back(
 
     given = RollbackOptions(**options)
     command = replace(rollback_change(name, instant, given), change=changes.pending_compaction(instant, given))
-    run_change(command, common, change, engine)
+    run_change(command, change)

@@ -7,15 +7,7 @@ import click
 
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import COMMITS, instants
-from hudictl.cli.options import (
-    PATH,
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    pairs_of,
-    table_options,
-)
+from hudictl.cli.options import PATH, ChangeOptions, pairs_of
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 
@@ -54,12 +46,8 @@ _TO_OPTION = "--to-storage-option"
     metavar="K=V",
     help="Option of the copy's store. Repeatable. Default: those of the table, if both are on the same kind of store.",
 )
-@table_options
-@engine_options
 @change_options
 def copy(
-    common: TableOptions,
-    engine_options: EngineOptions,
     change: ChangeOptions,
     as_of: str,
     to: str,
@@ -80,11 +68,12 @@ def copy(
     from hudictl.library.copies import copy_target
     from hudictl.ops.copy.plan import CopyOptions
 
-    table, given = common.open(change.single_operator), pairs_of(to_storage, _TO_OPTION)
-    target = copy_target(table, to, common.storage_options, given, single_operator=change.single_operator)
+    table, given = change.open(), pairs_of(to_storage, _TO_OPTION)
+    target = copy_target(table, to, change.common.storage_options, given, single_operator=change.single_operator)
     options = CopyOptions(copied_alone, name, checksum, not no_savepoint)
-    engine = replace(engine_options, beside=target)
-    run_change(_change(target, as_of, options), common, change, engine, core=table)
+    assert change.engine is not None
+    change = replace(change, engine=replace(change.engine, beside=target))
+    run_change(_change(target, as_of, options), change, core=table)
 
 
 def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":

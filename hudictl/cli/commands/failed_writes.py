@@ -10,15 +10,7 @@ from hudictl.cli.change import opened_table
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    accept_lost_option,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, TableOptions, accept_lost_option, idle_option
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
@@ -84,18 +76,9 @@ def list_(common: TableOptions, given: ListOptions, idle_ms: int) -> None:
 @accept_lost_option
 @keeping_options
 @pace_options
-@table_options
-@engine_options
 @change_options
 def clean(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    pace: Pace,
-    keeping: Keeping,
-    policy: str,
-    strict: bool,
-    accept_lost_instants: bool,
+    change: ChangeOptions, pace: Pace, keeping: Keeping, policy: str, strict: bool, accept_lost_instants: bool
 ) -> None:
     """Roll back failed writes, newest first, and finish their pending rollbacks.
 
@@ -106,7 +89,7 @@ def clean(
     from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.state.timeline.unfinished import in_words
 
-    with opened_table(common, change) as table:
+    with opened_table(change) as table:
         options = rollback_options(pace, keeping, accept_lost_instants=accept_lost_instants)
         choice = to_copy().all_of(failed_writes_to_clean(table.opened, policy, options))
     left = [f"not rolled back: {_in_words(row)}" for row in (*choice.left, *choice.running)]
@@ -115,10 +98,12 @@ def clean(
         ways = f"; {in_words(entry.remedy)}" if entry.remedy and (number or change.plan) else ""
         left.append(f"{entry.instant} is pending: {entry.told}{ways}")
     if choice.targets:
-        run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
+        run_rollbacks("failed-writes clean", change, targets=choice.targets, notes=left)
     else:
         empty, outcome = "nothing was rolled back" if left else "no failed writes", ChangeOutcome.NOTHING
-        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, empty, notes=left, outcome=outcome)
+        show_rows(
+            change.common, "failed-writes clean", table.uri, [], RollbackOutcome, empty, notes=left, outcome=outcome
+        )
     if choice.waiting and not change.plan:
         first = choice.waiting[0]
         raise Incomplete(

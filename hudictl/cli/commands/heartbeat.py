@@ -7,9 +7,9 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import change_options, heartbeat_options
+from hudictl.cli.writers_options import change_options_without_engine, heartbeat_options
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.phrases import span
 from hudictl.render.json import plain
@@ -41,11 +41,10 @@ def list_(common: TableOptions, given: ListOptions) -> None:
 
 @heartbeat.command()
 @click.argument("instant", shell_complete=instants_in(HEARTBEATS))
-@table_options
-@change_options
-def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
+@change_options_without_engine
+def delete(change: ChangeOptions, instant: str) -> None:
     """Delete an expired or stale heartbeat. A live heartbeat is not deleted (exit code 12)."""
-    run_change(_delete_change(instant), common, change)
+    run_change(_delete_change(instant), change)
 
 
 def _delete_change(instant: str) -> "ChangeCommand[HeartbeatDeletion, None]":

@@ -10,7 +10,7 @@ from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import change_options, lock_options
+from hudictl.cli.writers_options import change_options_without_engine, lock_options
 from hudictl.errors import UsageError
 from hudictl.library.times import duration_ms
 from hudictl.phrases import span
@@ -63,9 +63,8 @@ def show(common: TableOptions) -> None:
     callback=lambda _context, _parameter, value: None if value is None else duration_ms(value, "--dead-after"),
     help="For a lock file without expiry: free it if it is at least so old, and there is no younger sign of a writer.",
 )
-@table_options
-@change_options
-def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) -> None:
+@change_options_without_engine
+def break_(change: ChangeOptions, dead_after: int | None) -> None:
     """Free the configured lock, if it is past its own expiry.
 
     Writers and other commands take such a lock by themselves: use this command if nothing else is to be changed. A lock
@@ -74,7 +73,7 @@ def break_(common: TableOptions, change: ChangeOptions, dead_after: int | None) 
     """
     if dead_after is not None and dead_after < _LEAST_MS:
         raise UsageError(f"--dead-after: the least is {span(_LEAST_MS)}")
-    run_change(_break_change(dead_after), common, change)
+    run_change(_break_change(dead_after), change)
 
 
 def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":

@@ -7,9 +7,9 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import change_options
+from hudictl.cli.writers_options import change_options_without_engine
 from hudictl.formats.layouts import MARKERS
 from hudictl.render.json import plain
 
@@ -37,14 +37,13 @@ def list_(common: TableOptions, given: ListOptions, instant: str | None) -> None
 
 @marker.command()
 @click.argument("instant", shell_complete=instants_in(MARKERS))
-@table_options
-@change_options
-def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
+@change_options_without_engine
+def delete(change: ChangeOptions, instant: str) -> None:
     """Delete the markers of a completed or removed instant.
 
     A pending instant is refused (exit code 13): its rollback requires the markers.
     """
-    run_change(_delete_change(instant), common, change)
+    run_change(_delete_change(instant), change)
 
 
 def _delete_change(instant: str) -> "ChangeCommand[MarkerDeletion, None]":

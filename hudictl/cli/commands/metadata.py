@@ -7,15 +7,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import indexes, partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import (
-    PATH,
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
 from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup, hidden
@@ -176,17 +168,9 @@ def verify(
 @click.option("--accept-loss", is_flag=True, help="Drop it even if required data files are missing: queries go on.")
 @keep_files_option
 @idle_option
-@table_options
-@engine_options
 @change_options
 def drop(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    accept_loss: bool,
-    keep_files: bool | None,
-    idle_ms: int,
-    names: tuple[str, ...],
+    change: ChangeOptions, accept_loss: bool, keep_files: bool | None, idle_ms: int, names: tuple[str, ...]
 ) -> None:
     """Drop the metadata table, or only some of its indexes.
 
@@ -200,7 +184,7 @@ def drop(
     from hudictl.ops.metadata.drop import DropOptions
 
     options = DropOptions(names, idle_ms, accept_loss, keeps_files(keep_files))
-    run_change(drop_change("metadata drop", options), common, change, engine_options)
+    run_change(drop_change("metadata drop", options), change)
 
 
 def drop_change(name: str, options: "DropOptions") -> "ChangeCommand[DropPlan, DropResult]":

@@ -8,15 +8,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import (
-    PATH,
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    idle_option,
-    table_options,
-)
+from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
 from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
@@ -54,12 +46,8 @@ def list_(common: TableOptions, engine_options: EngineOptions, given: ListOption
 @keep_files_option
 @idle_option
 @orphan_keeping_options
-@table_options
-@engine_options
 @change_options
 def delete(
-    common: TableOptions,
-    engine_options: EngineOptions,
     change: ChangeOptions,
     keep_files: bool | None,
     idle_ms: int,
@@ -87,7 +75,7 @@ def delete(
         raise UsageError("--duplicates cannot be used with PATHs")
     keeps = keeps_files(keep_files)
     options = OrphanOptions(idle_ms, **asdict(keeping), keep_files=keeps, paths=paths, duplicates=duplicates)
-    run_change(delete_change("orphans delete", options), common, change, engine_options)
+    run_change(delete_change("orphans delete", options), change)
 
 
 def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanPlan, OrphanResult]":

@@ -2,11 +2,10 @@
 
 import click
 
-from hudictl.cli.change import run_change
 from hudictl.cli.complete import partitions as complete
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, table_options
-from hudictl.cli.repairs import repair_command
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 
@@ -31,10 +30,8 @@ def list_(common: TableOptions, given: ListOptions, engine_options: EngineOption
 
 @partition.command()
 @click.argument("paths", metavar="[PARTITION]...", nargs=-1, shell_complete=complete)
-@table_options
-@engine_options
 @change_options
-def repair(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, paths: tuple[str, ...]) -> None:
+def repair(change: ChangeOptions, paths: tuple[str, ...]) -> None:
     """Write the metafiles (.hoodie_partition_metadata) again that are missing or damaged: all, or those of PARTITION.
 
     A missing one is written if readers need a file of the partition. One in the base file format is refused: Hudi's
@@ -44,4 +41,4 @@ def repair(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
     """
     from hudictl.library import changes
 
-    run_change(repair_command(changes.metafile_repair(paths)), common, change, engine_options)
+    run_repair(changes.metafile_repair(paths), change)

@@ -9,16 +9,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change, table_line, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
-from hudictl.cli.options import (
-    PATH,
-    ChangeOptions,
-    Command,
-    EngineOptions,
-    TableOptions,
-    accept_lost_option,
-    engine_options,
-    table_options,
-)
+from hudictl.cli.options import PATH, ChangeOptions, Command, accept_lost_option
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, show_result
@@ -119,12 +110,8 @@ def restore_options(command: Command) -> Command:
 )
 @accept_lost_option
 @restore_options
-@table_options
-@engine_options
 @change_options
 def restore(
-    common: TableOptions,
-    engine_options: EngineOptions,
     change: ChangeOptions,
     how: How,
     savepoint: str | None,
@@ -142,7 +129,7 @@ def restore(
     if (savepoint is None) == (to_instant is None):
         raise UsageError("give one target: either SAVEPOINT, or --to-instant INSTANT")
     if partitions:
-        _show_partitions_back(common, change, savepoint or to_instant or "", partitions)
+        _show_partitions_back(change, savepoint or to_instant or "", partitions)
         return
     options = how.options(
         to_instant=to_instant is not None,
@@ -151,7 +138,7 @@ def restore(
         deep=deep,
         table_type=table_type,
     )
-    run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
+    run_change(restore_change("restore", savepoint or to_instant or "", options), change)
 
 
 add_list_and_show(
@@ -163,16 +150,14 @@ add_list_and_show(
 )
 
 
-def _show_partitions_back(
-    common: TableOptions, change: ChangeOptions, target: str, partitions: tuple[str, ...]
-) -> None:
+def _show_partitions_back(change: ChangeOptions, target: str, partitions: tuple[str, ...]) -> None:
     """Raises Refused: without --plan."""
     if not change.plan:
         raise Refused(
             "a restore is of the whole table: hudictl writes no commit of data",
             hint="with --plan, it prints the steps that bring single partitions back",
         )
-    table = common.table()
+    common, table = change.common, change.common.table()
     found = table.partitions_back(target, partitions)
     lines = ["1. Copy the partitions as they were:", "", f"   {found.copy}", "", "2. In Spark SQL, with Hudi:", ""]
     lines += [f"   {statement};" for statement in found.statements]

@@ -10,7 +10,7 @@ from hudictl.cli.change import change_in, opened_table, run_change, table_line, 
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, table_options
+from hudictl.cli.options import ChangeOptions
 from hudictl.cli.show import PLANNED, outcome_of, show_result
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
@@ -41,18 +41,8 @@ _OF_FINISHING = (
 )
 @click.option("--with-later-writes", is_flag=True, help="Also remove writes that appeared after the restore began.")
 @restore_options
-@table_options
-@engine_options
 @change_options
-def resume(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    how: How,
-    withdraw: bool,
-    accept_loss: bool,
-    with_later_writes: bool,
-) -> None:
+def resume(change: ChangeOptions, how: How, withdraw: bool, accept_loss: bool, with_later_writes: bool) -> None:
     """Finish a pending restore or pending rollbacks. Also remove leftovers of an ended restore.
 
     If one run does not finish everything, the exit code is 3: run the command again.
@@ -68,32 +58,32 @@ def resume(
     idle_ms = how.pace.idle_ms
     if withdraw:
         _refuse_options_of_finishing()
-        run_change(withdrawal_change(idle_ms), common, change, engine_options)
+        run_change(withdrawal_change(idle_ms), change)
         return
-    with opened_table(common, change) as table:
+    with opened_table(change) as table:
         pending = pending_of(table.opened, discard=how.discard_rollbacks)
         if not pending.restores:
             waiting = bool(pending.finish or pending.unwanted)
             # First: a restore without plan is in the way of every rollback.
             left = changes.leftovers(idle_ms).of(table.opened).plan
             if not waiting or left().nothing is None:
-                _remove_leftovers(table, common, change, idle_ms, waiting=waiting)
+                _remove_leftovers(table, change, idle_ms, waiting=waiting)
                 return
 
     if pending.restores:
         options = how.options(accept_loss=accept_loss, with_later_writes=with_later_writes)
-        run_change(restore_change("resume", pending.target(), options), common, change, engine_options)
+        run_change(restore_change("resume", pending.target(), options), change)
         return
     notes: list[str] = []
     if pending.unwanted and how.discard_rollbacks:
-        notes = _discard(common, engine_options, change, pending, idle_ms)
+        notes = _discard(change, pending, idle_ms)
         if change.plan and not pending.finish:
             change.end_plan()
         pending = replace(pending, unwanted=())
     if pending.finish:
         rollbacks = rollback_options(how.pace, how.keeping)
         targets = [(time, rollbacks) for time in pending.finish]
-        run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
+        run_rollbacks("resume", change, targets=targets, notes=notes)
     if pending.unwanted and not (pending.finish and change.plan):
         entry = to_copy().all_of(pending.said(table.opened, idle_ms)[0])
         raise (Incomplete if pending.finish else Refused)(
@@ -112,28 +102,20 @@ def _refuse_options_of_finishing() -> None:
             raise UsageError(f"--withdraw cannot be used with --{name.replace('_', '-')}")
 
 
-def _remove_leftovers(
-    table: "HudiTable", common: TableOptions, change: ChangeOptions, idle_ms: int, *, waiting: bool
-) -> None:
+def _remove_leftovers(table: "HudiTable", change: ChangeOptions, idle_ms: int, *, waiting: bool) -> None:
     """Raises Incomplete: rollbacks are waiting, too."""
     said = "rollbacks are pending" if waiting else "nothing is pending"
-    change_in(table, leftovers_change("resume", idle_ms, said), common, change)
+    change_in(table, leftovers_change("resume", idle_ms, said), change)
     if waiting and not change.plan:
         raise Incomplete("rollbacks are still pending", hint="run `hudictl resume` again: it finishes them")
 
 
-def _discard(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    pending: "Pending",
-    idle_ms: int,
-) -> list[str]:
+def _discard(change: ChangeOptions, pending: "Pending", idle_ms: int) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.library import changes
     from hudictl.phrases import undo_text
 
-    with opened_table(common, change, engine_options) as table:
+    with opened_table(change, change.engine) as table:
         lines = [f"{entry.instant}: {entry.told}" for entry in pending.said(table.opened, idle_ms)]
         planned = changes.discard_rollbacks(idle_ms).of(table.opened).plan()
         plan = planned.plan
@@ -145,9 +127,9 @@ def _discard(
             with working(table):
                 plan = planned.execute() or plan
             said = f"discarded {times}: the table's data was not changed{undo_text(plan.undo)}"
-    if common.json and pending.finish:
+    if change.common.json and pending.finish:
         return [*lines, said]
     notes = PLANNED if change.plan else ()
     outcome = outcome_of(planned=change.plan)
-    show_result(common, "resume", table.uri, plan, [*lines, said], notes, outcome)
+    show_result(change.common, "resume", table.uri, plan, [*lines, said], notes, outcome)
     return []

@@ -21,14 +21,7 @@ from hudictl.cli.change import (
 from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
 from hudictl.cli.keeping import Keeping, keeping_options
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    accept_lost_option,
-    engine_options,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, accept_lost_option
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
@@ -55,18 +48,9 @@ if TYPE_CHECKING:
 @accept_lost_option
 @keeping_options
 @pace_options
-@table_options
-@engine_options
 @change_options
 def rollback(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    pace: Pace,
-    keeping: Keeping,
-    instant: str,
-    keep_plan: bool,
-    accept_lost_instants: bool,
+    change: ChangeOptions, pace: Pace, keeping: Keeping, instant: str, keep_plan: bool, accept_lost_instants: bool
 ) -> None:
     """Roll back INSTANT: a pending write or table service, or the newest completed commit.
 
@@ -75,13 +59,13 @@ def rollback(
     """
     from hudictl.ops.clean_up.service import ServiceOptions, is_service
 
-    core = common.open(change.single_operator)
+    core = change.open()
     if not keep_plan and is_service(core, instant):
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
-        run_change(change_of_service, common, change, engine_options, core=core)
+        run_change(change_of_service, change, core=core)
         return
     options = rollback_options(pace, keeping, keep_plan=keep_plan, accept_lost_instants=accept_lost_instants)
-    run_change(rollback_change("rollback", instant, options), common, change, engine_options, core=core)
+    run_change(rollback_change("rollback", instant, options), change, core=core)
 
 
 add_list_and_show(
@@ -144,9 +128,7 @@ def service_change(
 
 def run_rollbacks(
     name: str,
-    common: TableOptions,
     change: ChangeOptions,
-    engine: EngineOptions,
     *,
     targets: "Sequence[tuple[str, RollbackOptions]]",
     notes: Sequence[str] = (),
@@ -157,6 +139,8 @@ def run_rollbacks(
     Raises as ``_all_well``.
     """
     from hudictl.library.rollbacks import Rollbacks
+
+    common = change.common
 
     def show(outcomes: "Sequence[RollbackOutcome]", said: Sequence[str]) -> None:
         from hudictl.ops.rollback.failed import RollbackOutcome
@@ -171,7 +155,7 @@ def run_rollbacks(
         said = [*said, *(f"{entry.instant}: {entry.hint}" for entry in outcomes if entry.hint)]
         show_rows(common, name, table.uri, outcomes, RollbackOutcome, empty, hidden, said, outcome)
 
-    with opened_table(common, change, engine) as table:
+    with opened_table(change, change.engine) as table:
         rollbacks, within = Rollbacks(table.opened, targets), partial(working, table)
         if change.plan or not (change.yes or common.json):
             with planning(table):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import LOOKING, ChangeCommand, Question, opened_table, run_change
+from hudictl.cli.change import ChangeCommand, Question, looking, opened_table, run_change
 from hudictl.cli.commands.savepoint_prune import prune, tag_option
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
@@ -21,7 +21,7 @@ from hudictl.cli.options import (
 from hudictl.cli.show import show_result, show_rows
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
-from hudictl.cli.writers_options import change_options, heartbeat_options
+from hudictl.cli.writers_options import change_options, change_options_without_engine, heartbeat_options
 from hudictl.errors import Findings, UsageError
 from hudictl.library.times import duration_ms
 from hudictl.phrases import command_of, first_few
@@ -56,12 +56,8 @@ savepoint.add_command(prune)
 )
 @accept_lost_option
 @idle_option
-@table_options
-@engine_options
 @change_options
 def create(
-    common: TableOptions,
-    engine_options: EngineOptions,
     change: ChangeOptions,
     instant: str | None,
     user: str | None,
@@ -97,7 +93,7 @@ def create(
     if every is not None:
         old = changes.savepoint_if_old(options, str(tag), duration_ms(every, "--every"), every)
         made = replace(made, change=old)
-    run_change(made, common, change, engine_options)
+    run_change(made, change)
 
 
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "ChangeCommand[SavepointPlan, None]":
@@ -151,7 +147,7 @@ def list_(
     In hudi-cli: `savepoints show`; in SQL: `show_savepoints`.
     """
     count_bytes = count_bytes or given.names("files", "bytes", "own_bytes", "missing")
-    with opened_table(common, LOOKING, engine_options) if verify else common.table(engine_options) as table:
+    with opened_table(looking(common), engine_options) if verify else common.table(engine_options) as table:
         rows = table.savepoints(count_bytes=count_bytes, verify=verify).kept()
     show_list(common, given, "savepoint list", table, given.ordered(rows), "no savepoints", by_time=True)
     lost = [row.instant for row in rows if row.restorable is False]
@@ -191,7 +187,7 @@ def show(
 
     if deep and not verify:
         raise UsageError("--deep can only be used with --verify")
-    with opened_table(common, LOOKING, engine_options) if verify else common.table() as table:
+    with opened_table(looking(common), engine_options) if verify else common.table() as table:
         uri, files = table.uri, table.savepoint_files(instant).kept()
         if not verify:
             empty = "the savepoint has no files"
@@ -229,11 +225,10 @@ def show(
 
 @savepoint.command()
 @click.argument("instant", shell_complete=instants("savepoint", completed=True))
-@table_options
-@change_options
-def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
+@change_options_without_engine
+def delete(change: ChangeOptions, instant: str) -> None:
     """Delete a savepoint. It no longer protects its files from cleaning, and its commit from archiving."""
-    run_change(delete_change("savepoint delete", instant), common, change)
+    run_change(delete_change("savepoint delete", instant), change)
 
 
 def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, None]":

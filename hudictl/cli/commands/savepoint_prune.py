@@ -7,8 +7,7 @@ import click
 
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import tags
-from hudictl.cli.options import ChangeOptions, Command, EngineOptions, TableOptions, table_options
-from hudictl.cli.options import engine_options as with_engine
+from hudictl.cli.options import ChangeOptions, Command
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
@@ -54,17 +53,9 @@ def _rules(command: Command) -> Command:
 @tag_option("Only savepoints with this tag. Without it: all with a tag; the rules count for each tag by itself.")
 @click.option("--all", "untagged", is_flag=True, help="Also savepoints without a tag.")
 @_rules
-@table_options
-@with_engine
 @change_options
 def prune(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    tag: str | None,
-    untagged: bool,
-    keep_within: str | None,
-    **counted: int | None,
+    change: ChangeOptions, tag: str | None, untagged: bool, keep_within: str | None, **counted: int | None
 ) -> None:
     """Delete the savepoints that no --keep option keeps.
 
@@ -88,7 +79,7 @@ def prune(
             "no rule says which savepoints to keep", hint="add --keep-last N, --keep-daily N, --keep-within 30d, ..."
         )
     options = PruneOptions(rules, tag, untagged)
-    run_change(prune_change("savepoint prune", options), common, change, engine_options)
+    run_change(prune_change("savepoint prune", options), change)
 
 
 def prune_change(name: str, options: "PruneOptions") -> "ChangeCommand[PrunePlan, PruneResult]":

@@ -8,16 +8,8 @@ import click
 
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import (
-    ChangeOptions,
-    EngineOptions,
-    TableOptions,
-    as_of_option,
-    engine_options,
-    idle_option,
-    pairs_of,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, TableOptions, as_of_option, idle_option, pairs_of, table_options
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.show import show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
@@ -105,17 +97,9 @@ def schema(common: TableOptions, given: ListOptions, as_of: str | None, history:
     help="Change this property although it gives the data another meaning, or Hudi does not know it. Repeatable.",
 )
 @idle_option
-@table_options
-@engine_options
 @change_options
 def set_property(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    pairs: tuple[str, ...],
-    removed: tuple[str, ...],
-    dangerous: tuple[str, ...],
-    idle_ms: int,
+    change: ChangeOptions, pairs: tuple[str, ...], removed: tuple[str, ...], dangerous: tuple[str, ...], idle_ms: int
 ) -> None:
     """Change properties of the table (hoodie.properties). Stop all writers first.
 
@@ -130,18 +114,14 @@ def set_property(
     both = sorted(values.keys() & set(removed))
     if both or not (values or removed):
         raise UsageError(f"{both[0]} is both set and unset" if both else "give K=V, or --unset K")
-    run_change(_property_change(PropertyOptions(values, removed, dangerous, idle_ms)), common, change, engine_options)
+    run_change(_property_change(PropertyOptions(values, removed, dangerous, idle_ms)), change)
 
 
 @table.command("repair-properties")
 @click.option("--set", "pairs", multiple=True, metavar="K=V", help="A property that nothing else proves. Repeatable.")
 @idle_option
-@table_options
-@engine_options
 @change_options
-def repair_properties(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, pairs: tuple[str, ...], idle_ms: int
-) -> None:
+def repair_properties(change: ChangeOptions, pairs: tuple[str, ...], idle_ms: int) -> None:
     """Write hoodie.properties again if it is missing, cut or damaged, or not that of the data. Stop all writers first.
 
     An intact backup of Hudi's is put back. Without one, the lines that can still be read count, and what timeline,
@@ -150,12 +130,11 @@ def repair_properties(
 
     In hudi-cli: `repair overwrite-hoodie-props`, `table recover-configs`.
     """
-    from hudictl.cli.repairs import repair_command
     from hudictl.library import changes
 
     values = pairs_of(pairs, "--set")
-    core = common.open(change.single_operator, salvage=values)
-    run_change(repair_command(changes.properties_repair(values, idle_ms)), common, change, engine_options, core=core)
+    core = change.open(salvage=values)
+    run_repair(changes.properties_repair(values, idle_ms), change, core=core)
 
 
 def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan, PropertyPlan]":

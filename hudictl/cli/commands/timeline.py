@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import run_change
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import (
@@ -22,6 +21,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.progress import shown
+from hudictl.cli.repairs import run_repair
 from hudictl.cli.show import show_result, text_output
 from hudictl.cli.streams import emit, emit_parts
 from hudictl.cli.to_copy import to_copy
@@ -258,19 +258,14 @@ def _to_copy(found: "TimelineReport") -> "TimelineReport":
 @timeline.command()
 @click.argument("instant", shell_complete=instants)
 @idle_option
-@table_options
-@engine_options
 @change_options
-def quarantine(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
-) -> None:
+def quarantine(change: ChangeOptions, instant: str, idle_ms: int) -> None:
     """Mend the damaged files of an instant: a sound instant is never touched.
 
     What cannot be read goes into quarantine, and what other files prove takes its place: the whole half of a doubled
     file; the metadata of a commit by its data files; the result of a clean by its plan; the files of a savepoint. The
     plan says what is lost, and what is not proven. `hudictl undo` takes it back.
     """
-    from hudictl.cli.repairs import repair_command
     from hudictl.library import changes
 
-    run_change(repair_command(changes.quarantine(instant, idle_ms)), common, change, engine_options)
+    run_repair(changes.quarantine(instant, idle_ms), change)

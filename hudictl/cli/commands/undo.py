@@ -7,10 +7,10 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import ChangeOptions, TableOptions, idle_option
 from hudictl.cli.pace import profile_given
 from hudictl.cli.tree import CommandWithMore
-from hudictl.cli.writers_options import change_options
+from hudictl.cli.writers_options import change_options, change_options_without_engine
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import UNDO
 from hudictl.library.times import duration_ms
@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 @click.group(cls=CommandWithMore)
 @click.argument("instant", shell_complete=instants_in(UNDO))
 @idle_option
-@table_options
-@engine_options
 @change_options
-def undo(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, instant: str, idle_ms: int
-) -> None:
+def undo(change: ChangeOptions, instant: str, idle_ms: int) -> None:
     """Undo the restore, rollback, deletion or drop INSTANT, which was done with --keep-files. Stop all writers first.
 
     Data files, timeline, metadata table and savepoints are then as they were before it, byte for byte. On file systems
@@ -38,8 +34,8 @@ def undo(
     the operation has not ended. The same command again finishes an undo that was interrupted.
     """
     # The undo of a repair brings damaged properties back, and may be interrupted after that.
-    core = common.open(change.single_operator, salvage={})
-    run_change(undo_change(instant, idle_ms), common, change, engine_options, core=core)
+    core = change.open(salvage={})
+    run_change(undo_change(instant, idle_ms), change, core=core)
 
 
 @undo.command("list")
@@ -53,9 +49,8 @@ def list_(common: TableOptions, given: ListOptions) -> None:
 @undo.command()
 @click.argument("instants", nargs=-1, metavar="[INSTANT]...", shell_complete=instants_in(UNDO))
 @click.option("--older-than", metavar="DURATION", help="Drop all that is older than this (12h, 14d).")
-@table_options
-@change_options
-def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...], older_than: str | None) -> None:
+@change_options_without_engine
+def drop(change: ChangeOptions, instants: tuple[str, ...], older_than: str | None) -> None:
     """Delete what the operations INSTANT have kept: they cannot be undone then. Or all that is old, for cron.
 
     Without INSTANT and --older-than, the age is that of the table's profile, as keep_files = "7d".
@@ -67,7 +62,7 @@ def drop(common: TableOptions, change: ChangeOptions, instants: tuple[str, ...],
     if bool(instants) == (older_than is not None):
         raise UsageError("give either INSTANT, or --older-than DURATION")
     older_ms = None if older_than is None else duration_ms(older_than, "--older-than")
-    run_change(_drop_change(instants, older_ms, f"older than {older_than}{of_profile}"), common, change)
+    run_change(_drop_change(instants, older_ms, f"older than {older_than}{of_profile}"), change)
 
 
 def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":

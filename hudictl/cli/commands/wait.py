@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import LOOKING, opened_table
+from hudictl.cli.change import looking, opened_table
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, table_options
 from hudictl.cli.show import show_result
 from hudictl.cli.tree import StrictCommand
@@ -68,7 +68,7 @@ def wait(
     Waiting is not a lock: a writer can start right after it. Stop the writers' schedule first.
     """
     every_ms, timeout_ms = duration_ms(every, "--every"), duration_ms(timeout, "--timeout")
-    with opened_table(common, LOOKING, engine_options) as table:
+    with opened_table(looking(common), engine_options) as table:
         waited = table.wait(conditions, timeout_ms=timeout_ms, every_ms=every_ms, idle_ms=idle_ms)
     total = f"waited {span(waited.waited_ms)}: {count_of(waited.looks, 'look')}"
     show_result(common, "wait", table.uri, waited, [*map(_line, waited.conditions), total])
