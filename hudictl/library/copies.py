@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.storage import Storage, kind_of
 from hudictl.table.table import Table
@@ -35,7 +36,6 @@ def copy_of(
     table: Opened, to: str, as_of: str, options: "CopyOptions | None", given: Mapping[str, str]
 ) -> "TableChange[CopyPlan, CopyResult]":
     """A copy of an open table: see ``HudiTable.copy``."""
-    from hudictl.library import changes
     from hudictl.ops.copy.plan import CopyOptions
 
     access = table.access

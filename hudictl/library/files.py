@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from hudictl.errors import Unreadable
+from hudictl.library import changes
 from hudictl.library.opened import Opened, Row, Times
 from hudictl.library.options import refuse_value, several
 from hudictl.library.rows import Rows
@@ -73,8 +74,6 @@ class DataFiles:
 
     def repair_metafiles(self, partitions: Sequence[str] = ()) -> "TableChange[RepairPlan, RepairResult]":
         """The metafiles of partitions (all, or some), written again where they are missing or damaged."""
-        from hudictl.library import changes
-
         return changes.metafile_repair(several(partitions)).of(self.table)
 
     def orphans(self) -> "Rows[OrphanRow]":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.options import several
 from hudictl.library.rows import Rows
@@ -134,7 +135,6 @@ class MetadataTable:
     def drop(self, options: "DropOptions | None" = None) -> "TableChange[DropPlan, DropResult]":
         """The drop of the metadata table, or of the indexes in ``DropOptions(partitions=("record_index",))``. The next
         write of Hudi builds again what is configured."""
-        from hudictl.library import changes
         from hudictl.ops.metadata.drop import DropOptions
 
         return changes.metadata_drop(self.table.keeping(options or DropOptions())).of(self.table)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from hudictl.errors import UsageError
+from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.rows import Rows
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
@@ -78,7 +79,6 @@ def creation(
     instant: str | None, options: "SavepointOptions | None", tag: str | None, every: str | timedelta | None
 ) -> "Change[SavepointPlan, None]":
     """A savepoint to create, with a tag; ``every``: unless one with the tag is on a commit that is not so old."""
-    from hudictl.library import changes
     from hudictl.library.times import duration_ms
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.state.files.savepoints import with_tag

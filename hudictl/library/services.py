@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.rows import Rows
 
@@ -113,19 +114,14 @@ class TableServices:
         Args:
             discard: also a clean that Hudi could finish.
         """
-        from hudictl.library import changes
         from hudictl.ops.clean_up.service import ServiceOptions
 
         return changes.service_removal(instant, ServiceOptions(idle_ms, discard)).of(self.table)
 
     def discard_rollbacks(self, idle_ms: int = IDLE_MS) -> "TableChange[Discard, Discard]":
         """The removal of pending rollbacks of completed commits, which stay: else the next writer rolls them back."""
-        from hudictl.library import changes
-
         return changes.discard_rollbacks(idle_ms).of(self.table)
 
     def remove_leftovers(self, idle_ms: int = IDLE_MS) -> "TableChange[Leftovers, Leftovers]":
         """The removal of what restores and rollbacks that have ended, or died, have left."""
-        from hudictl.library import changes
-
         return changes.leftovers(idle_ms).of(self.table)

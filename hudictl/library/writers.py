@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened
 from hudictl.library.rows import Rows
 
@@ -98,14 +99,10 @@ class Writers:
 
     def delete_heartbeat(self, instant: str) -> "TableChange[HeartbeatDeletion, None]":
         """The deletion of an expired or stale heartbeat."""
-        from hudictl.library import changes
-
         return changes.heartbeat_deletion(instant).of(self.table)
 
     def delete_markers(self, instant: str) -> "TableChange[MarkerDeletion, None]":
         """The deletion of the markers of a completed or removed instant."""
-        from hudictl.library import changes
-
         return changes.marker_deletion(instant).of(self.table)
 
     def break_lock(self, dead_after_ms: int | None = None) -> "TableChange[LockBreak, None]":
@@ -115,6 +112,4 @@ class Writers:
             dead_after_ms: For a lock file without expiry: it must be so old, in milliseconds (at least a minute), and
                 there must be no younger sign of a writer.
         """
-        from hudictl.library import changes
-
         return changes.lock_break(dead_after_ms).of(self.table)

@@ -6,6 +6,7 @@ from hudictl.cli.options import ChangeOptions, idle_option
 from hudictl.cli.repairs import run_repair
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
+from hudictl.library import changes
 
 
 @click.group(cls=StrictGroup)
@@ -23,6 +24,4 @@ def repair(change: ChangeOptions, idle_ms: int) -> None:
     hudictl remembers it: it refuses a restore to before them, and deletes no orphans of their time. `hudictl undo`
     takes the repair back. The archive of the metadata table is not mended: see `hudictl metadata drop`.
     """
-    from hudictl.library import changes
-
     run_repair(changes.archive_repair(idle_ms), change)

@@ -8,6 +8,7 @@ from hudictl.cli.repairs import run_repair
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
+from hudictl.library import changes
 
 
 @click.group(cls=StrictGroup)
@@ -43,6 +44,4 @@ def prune(change: ChangeOptions, instant: str, files: tuple[str, ...], idle_ms: 
     These are input groups with a file that is missing or damaged, and those that a commit has changed since: the run
     would bring the rows of before back. The clustering is removed if none is left. `hudictl undo` takes it back.
     """
-    from hudictl.library import changes
-
     run_repair(changes.pruning(instant, files, idle_ms), change)

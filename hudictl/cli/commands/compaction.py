@@ -13,6 +13,7 @@ from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings
+from hudictl.library import changes
 
 
 @click.group(cls=StrictGroup)
@@ -78,8 +79,6 @@ def unschedule(change: ChangeOptions, instant: str, groups: tuple[str, ...], idl
 
     In hudi-cli: `compaction unschedule`, `compaction unscheduleFileId`.
     """
-    from hudictl.library import changes
-
     if groups:
         run_repair(changes.unscheduling(instant, groups, idle_ms), change)
     else:
@@ -102,7 +101,6 @@ def rebuild_plan(change: ChangeOptions, instant: str, idle_ms: int) -> None:
 def _roll_back(name: str, change: ChangeOptions, instant: str, **options: Any) -> None:
     from hudictl.cli.change import run_change
     from hudictl.cli.commands.rollback import rollback_change
-    from hudictl.library import changes
     from hudictl.ops.rollback.plan import RollbackOptions
 
     given = RollbackOptions(**options)

@@ -10,6 +10,7 @@ from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.options import PATH, ChangeOptions, pairs_of
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
+from hudictl.library import changes
 
 if TYPE_CHECKING:
     from hudictl.ops.copy.execute import CopyResult
@@ -77,7 +78,6 @@ def copy(
 
 
 def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":
-    from hudictl.library import changes
     from hudictl.phrases import count_of, first_few
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines

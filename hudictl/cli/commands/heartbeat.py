@@ -11,6 +11,7 @@ from hudictl.cli.options import ChangeOptions, TableOptions
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, heartbeat_options
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.library import changes
 from hudictl.phrases import span
 from hudictl.render.json import plain
 
@@ -48,7 +49,6 @@ def delete(change: ChangeOptions, instant: str) -> None:
 
 
 def _delete_change(instant: str) -> "ChangeCommand[HeartbeatDeletion, None]":
-    from hudictl.library import changes
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
     from hudictl.state.writers.heartbeats import EXPIRED

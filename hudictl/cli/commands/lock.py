@@ -12,6 +12,7 @@ from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, lock_options
 from hudictl.errors import UsageError
+from hudictl.library import changes
 from hudictl.library.times import duration_ms
 from hudictl.phrases import span
 
@@ -77,7 +78,6 @@ def break_(change: ChangeOptions, dead_after: int | None) -> None:
 
 
 def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":
-    from hudictl.library import changes
     from hudictl.render.text import print_lines
     from hudictl.table.locks.config import ItemLock
 

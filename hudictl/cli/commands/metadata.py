@@ -13,6 +13,7 @@ from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
+from hudictl.library import changes
 
 if TYPE_CHECKING:
     from hudictl.library.rows import Rows
@@ -189,7 +190,6 @@ def drop(
 
 def drop_change(name: str, options: "DropOptions") -> "ChangeCommand[DropPlan, DropResult]":
     """The metadata table, or the indexes, to drop."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import dropped_text, print_drop_plan
     from hudictl.render.words import size

@@ -14,6 +14,7 @@ from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
+from hudictl.library import changes
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
@@ -80,7 +81,6 @@ def delete(
 
 def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of, first_few, gone, undo_text
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size

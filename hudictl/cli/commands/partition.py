@@ -8,6 +8,7 @@ from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engi
 from hudictl.cli.repairs import run_repair
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
+from hudictl.library import changes
 
 
 @click.group(cls=StrictGroup)
@@ -39,6 +40,4 @@ def repair(change: ChangeOptions, paths: tuple[str, ...]) -> None:
 
     `hudictl undo` takes it back. In hudi-cli: `repair addpartitionmeta`.
     """
-    from hudictl.library import changes
-
     run_repair(changes.metafile_repair(paths), change)

@@ -17,6 +17,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Refused, UsageError
+from hudictl.library import changes
 from hudictl.phrases import first_few, gone
 from hudictl.render.json import ChangeOutcome
 
@@ -167,7 +168,6 @@ def _show_partitions_back(change: ChangeOptions, target: str, partitions: tuple[
 
 def restore_change(name: str, target: str, options: "RestoreOptions") -> "ChangeCommand[RestorePlan, RestoreResult]":
     """A restore to a target, or the rest of one that is pending."""
-    from hudictl.library import changes
     from hudictl.render.plans import print_restore_plan
 
     return ChangeCommand(
@@ -202,7 +202,6 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
 
 def withdrawal_change(idle_ms: int) -> "ChangeCommand[Withdrawal, Withdrawn]":
     """The withdrawal of a pending restore."""
-    from hudictl.library import changes
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 
@@ -232,7 +231,6 @@ def leftovers_change(
 ) -> "ChangeCommand[Leftovers, Leftovers]":
     """Where nothing is to be restored: what restores that have ended have left. ``said`` says so, and ``shown`` is the
     plan of nothing that JSON has then."""
-    from hudictl.library import changes
     from hudictl.render.text import print_lines
 
     def nothing(plan: "Leftovers") -> str | None:

@@ -16,6 +16,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Incomplete, Refused, UsageError
+from hudictl.library import changes
 
 if TYPE_CHECKING:
     from hudictl.library.pending import Pending
@@ -51,7 +52,6 @@ def resume(change: ChangeOptions, how: How, withdraw: bool, accept_loss: bool, w
     because the rows of the commit would be lost. You choose: --discard-rollbacks keeps the commit; `hudictl rollback
     INSTANT` rolls it back.
     """
-    from hudictl.library import changes
     from hudictl.library.pending import pending_of
     from hudictl.state.timeline.unfinished import in_words
 
@@ -112,7 +112,6 @@ def _remove_leftovers(table: "HudiTable", change: ChangeOptions, idle_ms: int, *
 
 def _discard(change: ChangeOptions, pending: "Pending", idle_ms: int) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
-    from hudictl.library import changes
     from hudictl.phrases import undo_text
 
     with opened_table(change, change.engine) as table:

@@ -29,6 +29,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
+from hudictl.library import changes
 from hudictl.phrases import first_few, gone
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def rollback_change(
     name: str, target: str, options: "RollbackOptions"
 ) -> "ChangeCommand[RollbackPlan, RollbackResult]":
     """The rollback of an instant, or the rest of one that is pending."""
-    from hudictl.library import changes
     from hudictl.render.plans import print_rollback_plan, rollback_verb
 
     return ChangeCommand(
@@ -110,7 +110,6 @@ def service_change(
     name: str, target: str, options: "ServiceOptions"
 ) -> "ChangeCommand[ServiceRemoval, ServiceRemoval]":
     """The removal of a pending clean, or of an indexing."""
-    from hudictl.library import changes
     from hudictl.phrases import undo_text
     from hudictl.render.plans import print_service_removal
 

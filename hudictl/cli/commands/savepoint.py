@@ -23,6 +23,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, change_options_without_engine, heartbeat_options
 from hudictl.errors import Findings, UsageError
+from hudictl.library import changes
 from hudictl.library.times import duration_ms
 from hudictl.phrases import command_of, first_few
 
@@ -77,7 +78,6 @@ def create(
     With --every, suitable for cron: exit code 0 if there is nothing to do. The age is that of the savepointed commit,
     by its instant time. 90%, because a job may start earlier than the last one did.
     """
-    from hudictl.library import changes
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.state.files.savepoints import with_tag
     from hudictl.table.operations import current_user
@@ -98,7 +98,6 @@ def create(
 
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "ChangeCommand[SavepointPlan, None]":
     """A savepoint to create."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -233,7 +232,6 @@ def delete(change: ChangeOptions, instant: str) -> None:
 
 def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, None]":
     """A savepoint to delete."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines

@@ -11,6 +11,7 @@ from hudictl.cli.options import ChangeOptions, Command
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
+from hudictl.library import changes
 from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ def prune(
 
 def prune_change(name: str, options: "PruneOptions") -> "ChangeCommand[PrunePlan, PruneResult]":
     """The savepoints to delete."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.plans import freed_text, print_prune_plan
 

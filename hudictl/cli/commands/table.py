@@ -16,6 +16,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import UsageError
+from hudictl.library import changes
 
 if TYPE_CHECKING:
     from hudictl.ops.set_property import PropertyOptions, PropertyPlan
@@ -130,15 +131,12 @@ def repair_properties(change: ChangeOptions, pairs: tuple[str, ...], idle_ms: in
 
     In hudi-cli: `repair overwrite-hoodie-props`, `table recover-configs`.
     """
-    from hudictl.library import changes
-
     values = pairs_of(pairs, "--set")
     core = change.open(salvage=values)
     run_repair(changes.properties_repair(values, idle_ms), change, core=core)
 
 
 def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan, PropertyPlan]":
-    from hudictl.library import changes
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 

@@ -29,6 +29,7 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, settings_options
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
+from hudictl.library import changes
 from hudictl.render.json import envelope
 from hudictl.table.settings import SMALL_FILE_LIMIT
 
@@ -266,6 +267,4 @@ def quarantine(change: ChangeOptions, instant: str, idle_ms: int) -> None:
     file; the metadata of a commit by its data files; the result of a clean by its plan; the files of a savepoint. The
     plan says what is lost, and what is not proven. `hudictl undo` takes it back.
     """
-    from hudictl.library import changes
-
     run_repair(changes.quarantine(instant, idle_ms), change)

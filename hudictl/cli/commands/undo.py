@@ -13,6 +13,7 @@ from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options, change_options_without_engine
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import UNDO
+from hudictl.library import changes
 from hudictl.library.times import duration_ms
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def drop(change: ChangeOptions, instants: tuple[str, ...], older_than: str | Non
 
 def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":
     """The undo of an operation."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
@@ -123,7 +123,6 @@ def _drop_change(
     instants: tuple[str, ...], older_than_ms: int | None, older: str
 ) -> "ChangeCommand[UndoDrop, UndoDropped]":
     """``older`` says what goes where no instants are named; and where that comes from, if not the command line."""
-    from hudictl.library import changes
     from hudictl.phrases import count_of
     from hudictl.render.text import print_lines
     from hudictl.render.words import size
