@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.options import ChangeOptions
-from hudictl.phrases import count_of
+from hudictl.phrases import count_of, undo_text
 
 if TYPE_CHECKING:
     from hudictl.library.change import Change
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def run_repair(repair: "Change[RepairPlan, RepairResult]", how: ChangeOptions, core: "Table | None" = None) -> None:
     """Runs a repair as a command."""
-    from hudictl.phrases import undo_text
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 

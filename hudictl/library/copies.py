@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hudictl.formats.layouts import SCRATCH
 from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.storage import Storage, kind_of
@@ -25,7 +26,6 @@ def copy_target(
 
     Raises UsageError, StorageFailed.
     """
-    from hudictl.formats.layouts import SCRATCH
     from hudictl.storage.open import open_storage
 
     options = given or (own if kind_of(to) == kind_of(table.uri) else {})

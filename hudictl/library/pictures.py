@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.options import chosen
-from hudictl.table.settings import SMALL_FILE_LIMIT
+from hudictl.secrets import masked
+from hudictl.table.settings import NOTHING_GIVEN, SMALL_FILE_LIMIT, Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,7 +63,6 @@ class Pictures:
         from dataclasses import replace
 
         from hudictl.reports.timeline_report import ReportOptions, timeline_report
-        from hudictl.table.settings import NOTHING_GIVEN
 
         wanted = replace(self.table.instants(**times), descending=False)
         options = ReportOptions(wanted, settings or NOTHING_GIVEN, idle_ms, small_file_limit)
@@ -73,6 +73,5 @@ class Pictures:
         """It as HTML that opens without a network (``timeline report``)."""
         from hudictl import __version__
         from hudictl.render.timeline_page import html_page
-        from hudictl.secrets import masked
 
         return html_page(report, __version__, partial(masked, secrets=self.table.access.secrets()))

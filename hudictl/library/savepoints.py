@@ -9,6 +9,7 @@ from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.rows import Rows
+from hudictl.library.times import duration_ms
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def creation(
     instant: str | None, options: "SavepointOptions | None", tag: str | None, every: str | timedelta | None
 ) -> "Change[SavepointPlan, None]":
     """A savepoint to create, with a tag; ``every``: unless one with the tag is on a commit that is not so old."""
-    from hudictl.library.times import duration_ms
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.state.files.savepoints import with_tag
     from hudictl.table.operations import current_user

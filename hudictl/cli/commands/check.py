@@ -17,6 +17,8 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings, HudictlError, UsageError
+from hudictl.phrases import count_of
+from hudictl.render.json import envelope, plain
 from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
@@ -161,8 +163,6 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None, *
         else:
             emit(as_text(found), nl=False)
     elif common.json:
-        from hudictl.render.json import envelope, plain
-
         rows = [{"table": entry.table} | plain(row) for entry in found for row in entry.findings]
         skipped = [{"table": entry.table} | plain(row) for entry in found for row in entry.skipped]
         emit_parts(envelope("check", found[0].table if len(found) == 1 else None, rows=rows, skipped=skipped))
@@ -186,8 +186,6 @@ def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:
 
 def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
     """Raises the error with the highest exit code; Findings where there are findings of a ``grave`` severity."""
-    from hudictl.phrases import count_of
-
     errors = [entry.error for entry in found if entry.error]
     if errors:
         raise max(errors, key=lambda error: error.exit_code)

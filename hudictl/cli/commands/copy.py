@@ -11,6 +11,8 @@ from hudictl.cli.options import PATH, ChangeOptions, pairs_of
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.library import changes
+from hudictl.phrases import count_of, first_few
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.copy.execute import CopyResult
@@ -78,10 +80,8 @@ def copy(
 
 
 def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":
-    from hudictl.phrases import count_of, first_few
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import size
 
     def only(partitions: "tuple[str, ...]") -> str:
         return f", only of {first_few(partitions, rest=' and {} more')}" if partitions else ""

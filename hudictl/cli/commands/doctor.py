@@ -21,7 +21,7 @@ from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import lock_options
-from hudictl.errors import Findings, StorageFailed, UsageError
+from hudictl.errors import Findings, Refused, StorageFailed, UsageError
 from hudictl.library.profiles import Profile
 from hudictl.phrases import count_of
 
@@ -151,7 +151,6 @@ def _table(common: TableOptions) -> "Iterator[Checkup]":
 
 
 def _look_at_table(common: TableOptions, storage: "Storage") -> "Checkup":
-    from hudictl.errors import Refused
     from hudictl.ops.guards.clock import writers_zone
     from hudictl.reports.doctor.checkup import MISSING, Checkup
     from hudictl.reports.doctor.table import table_checkup

@@ -9,6 +9,7 @@ from hudictl.cli.show import text_output, up_to_error
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
+from hudictl.render.json import envelope
 
 _partition = click.option(
     "--partition",
@@ -72,7 +73,6 @@ def explain(common: TableOptions, engine_options: EngineOptions, file: str, part
     It is not deletable if queries, a restore to a savepoint, or a plan need it, or if nothing proves that they do not.
     Whether other tables use it is not known.
     """
-    from hudictl.render.json import envelope
     from hudictl.render.text import print_facts
 
     with common.table(engine_options) as table:

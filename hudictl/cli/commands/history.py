@@ -11,6 +11,7 @@ from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.cli.tree import CommandWithMore
 from hudictl.formats.layouts import OPERATIONS
+from hudictl.render.json import envelope
 
 
 @click.group(cls=CommandWithMore)
@@ -27,8 +28,6 @@ def history(common: TableOptions, given: ListOptions) -> None:
 @table_options
 def show(common: TableOptions, instant: str) -> None:
     """Show one operation: its plan, and every attempt."""
-    from hudictl.render.json import envelope
-
     table = common.table()
     operation = table.operation(instant)
     if common.json:

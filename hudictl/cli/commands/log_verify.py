@@ -11,6 +11,7 @@ from hudictl.cli.progress import shown
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.cli.tree import StrictCommand
 from hudictl.errors import Findings, UsageError
+from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,8 +62,6 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     notes.append(_summary(found))
     show_stream(common, "log verify", uri, found.rows, notes, _print)
     if found.errors:
-        from hudictl.phrases import count_of
-
         raise Findings(
             f"{count_of(found.errors, 'error')} in the logs; {count_of(len(found.rows) - found.errors, 'warning')}",
             errors=found.errors,
@@ -80,8 +79,6 @@ def _engine_for(logs: "LogFiles", options: EngineOptions) -> "Engine":
 
 
 def _summary(found: "Verified") -> str:
-    from hudictl.phrases import count_of
-
     warnings = len(found.rows) - found.errors
     read = [(found.blocks, "block"), (found.records, "record"), (found.log_bytes, "byte")]
     return (

@@ -12,6 +12,7 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine
 from hudictl.formats.layouts import MARKERS
 from hudictl.library import changes
+from hudictl.phrases import count_of
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def delete(change: ChangeOptions, instant: str) -> None:
 
 
 def _delete_change(instant: str) -> "ChangeCommand[MarkerDeletion, None]":
-    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 

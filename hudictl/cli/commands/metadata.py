@@ -14,6 +14,8 @@ from hudictl.cli.tree import StrictGroup, hidden
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, UsageError
 from hudictl.library import changes
+from hudictl.phrases import command_of, count_of, undo_text
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.library.rows import Rows
@@ -153,8 +155,6 @@ def verify(
     _list(common, given, "metadata verify", table, rows, agrees)
     different: list[Any] = list(rows)
     if different:
-        from hudictl.phrases import command_of, count_of
-
         between, hint = "the metadata table and storage", _STALE_LISTING
         if indexes:
             between = "the indexes and the data"
@@ -190,9 +190,7 @@ def drop(
 
 def drop_change(name: str, options: "DropOptions") -> "ChangeCommand[DropPlan, DropResult]":
     """The metadata table, or the indexes, to drop."""
-    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import dropped_text, print_drop_plan
-    from hudictl.render.words import size
 
     def said(plan: "DropPlan") -> str:
         counted = f" ({count_of(plan.files_to_delete, 'file')}, {size(plan.bytes_to_delete)})"

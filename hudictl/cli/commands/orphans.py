@@ -15,6 +15,8 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.library import changes
+from hudictl.phrases import count_of, first_few, gone, undo_text
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
@@ -81,9 +83,7 @@ def delete(
 
 def delete_change(name: str, options: "OrphanOptions") -> "ChangeCommand[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
-    from hudictl.phrases import count_of, first_few, gone, undo_text
     from hudictl.render.plans import print_orphan_plan
-    from hudictl.render.words import size
     from hudictl.state.metadata.undo import Mode
 
     def left(plan: "OrphanPlan") -> str:

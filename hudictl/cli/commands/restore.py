@@ -18,8 +18,9 @@ from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Refused, UsageError
 from hudictl.library import changes
-from hudictl.phrases import first_few, gone
+from hudictl.phrases import count_of, first_few, gone, undo_text
 from hudictl.render.json import ChangeOutcome
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.restore.execute import RestoreResult
@@ -188,9 +189,7 @@ def _question(plan: "RestorePlan") -> Question:
 
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
-    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import metadata_text
-    from hudictl.render.words import size
 
     return (
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "

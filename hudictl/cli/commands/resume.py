@@ -17,6 +17,7 @@ from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Incomplete, Refused, UsageError
 from hudictl.library import changes
+from hudictl.phrases import undo_text
 
 if TYPE_CHECKING:
     from hudictl.library.pending import Pending
@@ -112,8 +113,6 @@ def _remove_leftovers(table: "HudiTable", change: ChangeOptions, idle_ms: int, *
 
 def _discard(change: ChangeOptions, pending: "Pending", idle_ms: int) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
-    from hudictl.phrases import undo_text
-
     with opened_table(change, change.engine) as table:
         lines = [f"{entry.instant}: {entry.told}" for entry in pending.said(table.opened, idle_ms)]
         planned = changes.discard_rollbacks(idle_ms).of(table.opened).plan()

@@ -30,7 +30,8 @@ from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Findings, Incomplete
 from hudictl.library import changes
-from hudictl.phrases import first_few, gone
+from hudictl.phrases import count_of, first_few, gone, undo_text
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.service import ServiceOptions, ServiceRemoval
@@ -110,7 +111,6 @@ def service_change(
     name: str, target: str, options: "ServiceOptions"
 ) -> "ChangeCommand[ServiceRemoval, ServiceRemoval]":
     """The removal of a pending clean, or of an indexing."""
-    from hudictl.phrases import undo_text
     from hudictl.render.plans import print_service_removal
 
     return ChangeCommand(
@@ -198,9 +198,7 @@ def _all_well(outcomes: "Sequence[RollbackOutcome]") -> None:
 
 def rolled_back_line(result: "RollbackResult") -> str:
     """The result of a rollback."""
-    from hudictl.phrases import count_of, undo_text
     from hudictl.render.plans import metadata_text
-    from hudictl.render.words import size
 
     done = f"returned {result.target} to requested" if result.plan_kept else f"rolled back {result.target}"
     return (

@@ -25,7 +25,8 @@ from hudictl.cli.writers_options import change_options, change_options_without_e
 from hudictl.errors import Findings, UsageError
 from hudictl.library import changes
 from hudictl.library.times import duration_ms
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import command_of, count_of, first_few
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
@@ -98,10 +99,8 @@ def create(
 
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "ChangeCommand[SavepointPlan, None]":
     """A savepoint to create."""
-    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import size
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
@@ -179,8 +178,6 @@ def show(
     common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, deep: bool, idle_ms: int
 ) -> None:
     """Show the files of a savepoint, with their sizes."""
-    from hudictl.phrases import count_of
-    from hudictl.render.words import size
     from hudictl.state.timeline.dropped import ways_out
     from hudictl.state.timeline.unfinished import in_words
 
@@ -232,7 +229,6 @@ def delete(change: ChangeOptions, instant: str) -> None:
 
 def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, None]":
     """A savepoint to delete."""
-    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 

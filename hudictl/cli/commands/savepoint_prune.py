@@ -13,6 +13,7 @@ from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.times import duration_ms
+from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult
@@ -85,7 +86,6 @@ def prune(
 
 def prune_change(name: str, options: "PruneOptions") -> "ChangeCommand[PrunePlan, PruneResult]":
     """The savepoints to delete."""
-    from hudictl.phrases import count_of
     from hudictl.render.plans import freed_text, print_prune_plan
 
     def left(plan: "PrunePlan") -> str:

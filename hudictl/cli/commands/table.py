@@ -17,6 +17,7 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, heartbeat_options
 from hudictl.errors import UsageError
 from hudictl.library import changes
+from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
     from hudictl.ops.set_property import PropertyOptions, PropertyPlan
@@ -34,8 +35,6 @@ def table() -> None:
 @heartbeat_options
 def show(common: TableOptions) -> None:
     """Show the state of the table, and whether a writer can open it."""
-    from hudictl.render.json import envelope
-
     opened = common.table()
     described = to_copy().all_of(opened.describe())
     if common.json:

@@ -31,6 +31,7 @@ from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.library import changes
 from hudictl.render.json import envelope
+from hudictl.render.words import size
 from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
@@ -215,7 +216,6 @@ def report(
     page says so, and the exit code is 14.
     """
     from hudictl.render.timeline_page import write_page
-    from hudictl.render.words import size
     from hudictl.reports.timeline_report import ReportWritten
 
     if file == "-" and common.json:

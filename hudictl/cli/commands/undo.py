@@ -15,6 +15,8 @@ from hudictl.errors import UsageError
 from hudictl.formats.layouts import UNDO
 from hudictl.library import changes
 from hudictl.library.times import duration_ms
+from hudictl.phrases import count_of
+from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
@@ -68,10 +70,8 @@ def drop(change: ChangeOptions, instants: tuple[str, ...], older_than: str | Non
 
 def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":
     """The undo of an operation."""
-    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import size
 
     def what(plan: "UndoPlan") -> str:
         of = ", ".join(filter(None, plan.targets))
@@ -107,8 +107,6 @@ def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResu
 
 def _back(plan: "UndoPlan", result: "UndoResult") -> str:
     from hudictl.ops.session import Kind
-    from hudictl.phrases import count_of
-    from hudictl.render.words import size
 
     if plan.metadata_table and not (result.instants or result.files):
         return "the metadata table is back"
@@ -123,9 +121,7 @@ def _drop_change(
     instants: tuple[str, ...], older_than_ms: int | None, older: str
 ) -> "ChangeCommand[UndoDrop, UndoDropped]":
     """``older`` says what goes where no instants are named; and where that comes from, if not the command line."""
-    from hudictl.phrases import count_of
     from hudictl.render.text import print_lines
-    from hudictl.render.words import size
 
     def said(plan: "UndoDrop") -> str:
         files, total = (sum(getattr(entry, name) for entry in plan.dropped) for name in ("files", "bytes"))

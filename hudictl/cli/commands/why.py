@@ -11,6 +11,7 @@ from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import settings_options
 from hudictl.errors import Findings
+from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
     from hudictl.table.settings import Settings
@@ -64,8 +65,6 @@ def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None
 def _why(
     common: TableOptions, service: Literal["archive", "clean", "compaction"], settings: "Settings", idle_ms: int
 ) -> None:
-    from hudictl.render.json import envelope
-
     table = common.table()
     due = to_copy().all_of(table.why(service, settings, idle_ms=idle_ms))
     if common.json:
