@@ -80,6 +80,17 @@ class ChangeCommand(Generic[Plan, Result]):
     done_json: Callable[[Plan, Result], Any] = lambda _plan, result: result
 
 
+def in_lines(lines: Callable[[Plan], Sequence[str]]) -> "Callable[[Console, Plan], None]":
+    """The ``show`` of a plan that is told in some lines."""
+
+    def show(out: "Console", plan: Plan) -> None:
+        from hudictl.render.text import print_lines
+
+        print_lines(out, lines(plan))
+
+    return show
+
+
 @contextmanager
 def opened_table(
     how: ChangeOptions, engine: EngineOptions | None = None, core: "Table | None" = None

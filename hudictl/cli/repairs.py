@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.options import ChangeOptions
 from hudictl.phrases import count_of, undo_text
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 def run_repair(repair: "Change[RepairPlan, RepairResult]", how: ChangeOptions, core: "Table | None" = None) -> None:
     """Runs a repair as a command."""
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def lines(plan: "RepairPlan") -> list[str]:
         said = []
@@ -29,7 +28,7 @@ def run_repair(repair: "Change[RepairPlan, RepairResult]", how: ChangeOptions, c
     command: ChangeCommand[RepairPlan, RepairResult] = ChangeCommand(
         name=repair.command,
         change=repair,
-        show=lambda out, plan: print_lines(out, lines(plan)),
+        show=in_lines(lines),
         shown_first=True,
         question=lambda plan: Question(f"Change {count_of(len(plan.files), 'file')}? `hudictl undo` takes it back."),
         done=lambda plan, result: f"mended {count_of(len(plan.files), 'file')}{undo_text(result.undo)}",

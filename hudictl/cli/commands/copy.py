@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.options import PATH, ChangeOptions, pairs_of
 from hudictl.cli.tree import StrictCommand
@@ -17,7 +17,6 @@ from hudictl.render.words import size
 if TYPE_CHECKING:
     from hudictl.ops.copy.execute import CopyResult
     from hudictl.ops.copy.plan import CopyOptions, CopyPlan
-    from hudictl.render.text import Console
     from hudictl.storage import Storage
 
 _TO_OPTION = "--to-storage-option"
@@ -81,7 +80,6 @@ def copy(
 
 def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCommand[CopyPlan, CopyResult]":
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def only(partitions: "tuple[str, ...]") -> str:
         return f", only of {first_few(partitions, rest=' and {} more')}" if partitions else ""
@@ -94,7 +92,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
         what += only(plan.only_partitions)
         return f"copy {rest}{what}, as of {as_of} to {plan.to}"
 
-    def show(out: "Console", plan: "CopyPlan") -> None:
+    def lines(plan: "CopyPlan") -> list[str]:
         lines = [
             f"would {said(plan)}",
             f"Timeline: {count_of(plan.instants, 'commit')}; files in .hoodie: {plan.timeline_files:,}",
@@ -105,7 +103,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
             "defaults of the target",
             lock_line(plan.lock) if plan.savepoint == "temporary" else "",
         ]
-        print_lines(out, [line for line in lines if line])
+        return [line for line in lines if line]
 
     def done(plan: "CopyPlan", result: "CopyResult") -> str:
         compared = ", contents compared" if result.checksum else ""
@@ -119,7 +117,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
     return ChangeCommand(
         name="copy",
         change=changes.copy(target, as_of, options),
-        show=show,
+        show=in_lines(lines),
         question=question,
         done=done,
     )

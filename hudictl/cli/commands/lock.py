@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
@@ -19,7 +19,6 @@ from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.lock_break import LockBreak
-    from hudictl.render.text import Console
 
 _LEAST_MS = 60_000
 
@@ -77,7 +76,6 @@ def break_(change: ChangeOptions, dead_after: int | None) -> None:
 
 
 def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":
-    from hudictl.render.text import print_lines
     from hudictl.table.locks.config import ItemLock
 
     def said(plan: "LockBreak") -> str:
@@ -89,9 +87,6 @@ def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":
             since = f", whose last heartbeat is at least {span(watched.lease_ms)} ago"
         return f"the lock {found.path} of {found.owner or 'an unknown owner'}{since}"
 
-    def show(out: "Console", plan: "LockBreak") -> None:
-        print_lines(out, [f"would free {said(plan)}"])
-
     def question(plan: "LockBreak") -> Question:
         assert plan.lock is not None
         return Question(f"Free {said(plan)}?", plan.lock.owner or plan.lock.path)
@@ -101,7 +96,7 @@ def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":
         change=changes.lock_break(dead_after),
         nothing_json=lambda _plan: None,
         nothing_noted=True,
-        show=show,
+        show=in_lines(lambda plan: [f"would free {said(plan)}"]),
         planned_json=lambda plan: plan.lock,
         question=question,
         done=lambda plan, _result: f"freed {said(plan)}",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions
@@ -17,7 +17,6 @@ from hudictl.render.json import plain
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.litter import MarkerDeletion
-    from hudictl.render.text import Console
 
 
 @click.group(cls=StrictGroup)
@@ -50,22 +49,18 @@ def delete(change: ChangeOptions, instant: str) -> None:
 
 def _delete_change(instant: str) -> "ChangeCommand[MarkerDeletion, None]":
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def said(plan: "MarkerDeletion") -> str:
         assert plan.folder is not None
         markers = count_of(plan.folder.markers, "marker")
         return f"the marker folder of {instant} ({plan.folder.state}) with {markers}"
 
-    def show(out: "Console", plan: "MarkerDeletion") -> None:
-        print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
-
     return ChangeCommand(
         name="marker delete",
         change=changes.marker_deletion(instant),
         nothing_json=lambda _plan: None,
         nothing_noted=True,
-        show=show,
+        show=in_lines(lambda plan: [f"would delete {said(plan)}", lock_line(plan.lock)]),
         planned_json=lambda plan: {**plain(plan.folder), "lock": plan.lock},
         question=lambda plan: Question(f"Delete {said(plan)}?"),
         done=lambda plan, _result: f"deleted {said(plan)}",

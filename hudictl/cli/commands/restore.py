@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change, table_line, told_after
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change, table_line, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import PATH, ChangeOptions, Command, accept_lost_option
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
     from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
-    from hudictl.render.text import Console
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,6 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
 def withdrawal_change(idle_ms: int) -> "ChangeCommand[Withdrawal, Withdrawn]":
     """The withdrawal of a pending restore."""
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def said(plan: "Withdrawal") -> str:
         again = ", ".join(plan.published_again) or "none"
@@ -219,7 +217,7 @@ def withdrawal_change(idle_ms: int) -> "ChangeCommand[Withdrawal, Withdrawn]":
     return ChangeCommand(
         name="resume",
         change=changes.withdrawal(idle_ms),
-        show=lambda out, plan: print_lines(out, [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
+        show=in_lines(lambda plan: [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
         question=lambda plan: Question(f"Withdraw {said(plan)}?"),
         done=lambda plan, result: f"withdrew {said(plan)}{back(result)}",
     )
@@ -230,7 +228,6 @@ def leftovers_change(
 ) -> "ChangeCommand[Leftovers, Leftovers]":
     """Where nothing is to be restored: what restores that have ended have left. ``said`` says so, and ``shown`` is the
     plan of nothing that JSON has then."""
-    from hudictl.render.text import print_lines
 
     def nothing(plan: "Leftovers") -> str | None:
         if plan.nothing:
@@ -239,15 +236,12 @@ def leftovers_change(
         resume = to_copy().text("`hudictl resume` would remove")
         return f"{said}; {resume} {_leftovers(plan)}" if name == "apply" else None
 
-    def show(out: "Console", plan: "Leftovers") -> None:
-        print_lines(out, [f"{said}; would remove {_leftovers(plan)}"])
-
     return ChangeCommand(
         name=name,
         change=changes.leftovers(idle_ms),
         nothing=nothing,
         nothing_json=lambda _plan: shown,
-        show=show,
+        show=in_lines(lambda plan: [f"{said}; would remove {_leftovers(plan)}"]),
         question=lambda plan: Question(f"Remove {_leftovers(plan)}?"),
         done=lambda plan, _result: f"{said}; removed {_leftovers(plan)}",
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, looking, opened_table, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, looking, opened_table, run_change
 from hudictl.cli.commands.savepoint_prune import prune, tag_option
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
@@ -30,7 +30,6 @@ from hudictl.render.words import size
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
-    from hudictl.render.text import Console
 
 
 @click.group(cls=StrictGroup)
@@ -100,7 +99,6 @@ def create(
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "ChangeCommand[SavepointPlan, None]":
     """A savepoint to create."""
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
@@ -110,14 +108,14 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     def added(plan: "SavepointPlan") -> str:
         return count_of(plan.files_added, "file")
 
-    def show(out: "Console", plan: "SavepointPlan") -> None:
+    def lines(plan: "SavepointPlan") -> list[str]:
         what = f"add {added(plan)} to the" if plan.exists else "create a"
-        print_lines(out, [f"would {what} savepoint on {said(plan)}", lock_line(plan.lock)])
+        return [f"would {what} savepoint on {said(plan)}", lock_line(plan.lock)]
 
     return ChangeCommand(
         name=name,
         change=changes.savepoint_creation(instant, options),
-        show=show,
+        show=in_lines(lines),
         question=lambda plan: Question(
             f"{f'Add {added(plan)} to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
         ),
@@ -230,7 +228,6 @@ def delete(change: ChangeOptions, instant: str) -> None:
 def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, None]":
     """A savepoint to delete."""
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def said(plan: "SavepointDeletion") -> str:
         return f"the savepoint {instant}, which protects {count_of(plan.files_protected, 'file')}"
@@ -238,13 +235,10 @@ def delete_change(name: str, instant: str) -> "ChangeCommand[SavepointDeletion, 
     def protected(plan: "SavepointDeletion") -> str:
         return count_of(plan.files_protected, "file") if plan.files_protected else "nothing that can be read"
 
-    def show(out: "Console", plan: "SavepointDeletion") -> None:
-        print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
-
     return ChangeCommand(
         name=name,
         change=changes.savepoint_deletion(instant),
-        show=show,
+        show=in_lines(lambda plan: [f"would delete {said(plan)}", lock_line(plan.lock)]),
         question=lambda plan: Question(f"Delete {said(plan)}?"),
         done=lambda plan, _result: f"deleted the savepoint {instant}, which protected {protected(plan)}",
         done_json=lambda plan, _result: plan,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, as_of_option, idle_option, pairs_of, table_options
 from hudictl.cli.repairs import run_repair
@@ -137,7 +137,6 @@ def repair_properties(change: ChangeOptions, pairs: tuple[str, ...], idle_ms: in
 
 def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan, PropertyPlan]":
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def lines(plan: "PropertyPlan") -> list[str]:
         return [
@@ -152,7 +151,7 @@ def _property_change(options: "PropertyOptions") -> "ChangeCommand[PropertyPlan,
     return ChangeCommand(
         name="table set-property",
         change=changes.set_properties(options),
-        show=lambda out, plan: print_lines(out, [*lines(plan), lock_line(plan.lock)]),
+        show=in_lines(lambda plan: [*lines(plan), lock_line(plan.lock)]),
         shown_first=True,
         question=lambda plan: Question(f"Change {named(plan)}?"),
         done=lambda plan, _result: f"changed {named(plan)}",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import ChangeCommand, Question, run_change
+from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import ChangeOptions, TableOptions, idle_option
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hudictl.ops.put_back.drop import UndoDrop, UndoDropped
     from hudictl.ops.put_back.execute import UndoResult
     from hudictl.ops.put_back.planning import UndoPlan
-    from hudictl.render.text import Console
 
 
 @click.group(cls=CommandWithMore)
@@ -71,14 +70,13 @@ def drop(change: ChangeOptions, instants: tuple[str, ...], older_than: str | Non
 def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResult]":
     """The undo of an operation."""
     from hudictl.render.locks import lock_line
-    from hudictl.render.text import print_lines
 
     def what(plan: "UndoPlan") -> str:
         of = ", ".join(filter(None, plan.targets))
         to = {"restore": " to ", "rollback": " of ", "metadata drop": " of "}.get(plan.of, " ")
         return f"the {plan.of} {plan.undoes}{f'{to}{of}' if of else ''}"
 
-    def show(out: "Console", plan: "UndoPlan") -> None:
+    def lines(plan: "UndoPlan") -> list[str]:
         lines = [f"Undo {what(plan)}, begun at {plan.begun_at}", ""]
         if plan.instants:
             lines.append(f"Instants that readers see again: {', '.join(plan.instants)}.")
@@ -93,12 +91,12 @@ def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResu
             lines.append(f"Data files that it created, and that go: {len(plan.files_removed):,}.")
         if plan.metadata_table:
             lines.append("The metadata table is put back as it was.")
-        print_lines(out, [*lines, f"{lock_line(plan.lock)} All writers and table services must be stopped.", ""])
+        return [*lines, f"{lock_line(plan.lock)} All writers and table services must be stopped.", ""]
 
     return ChangeCommand(
         name="undo",
         change=changes.undo(instant, idle_ms),
-        show=show,
+        show=in_lines(lines),
         shown_first=True,
         question=lambda plan: Question(f"Undo {what(plan)}?", typed=plan.undoes),
         done=lambda plan, result: f"undid {what(plan)}: {_back(plan, result)}",
@@ -121,7 +119,6 @@ def _drop_change(
     instants: tuple[str, ...], older_than_ms: int | None, older: str
 ) -> "ChangeCommand[UndoDrop, UndoDropped]":
     """``older`` says what goes where no instants are named; and where that comes from, if not the command line."""
-    from hudictl.render.text import print_lines
 
     def said(plan: "UndoDrop") -> str:
         files, total = (sum(getattr(entry, name) for entry in plan.dropped) for name in ("files", "bytes"))
@@ -141,7 +138,7 @@ def _drop_change(
         name="undo drop",
         change=changes.undo_drop(instants, older_than_ms),
         nothing=None if instants else nothing_older,
-        show=lambda out, plan: print_lines(out, [f"would drop {said(plan)}{stays(plan)}"]),
+        show=in_lines(lambda plan: [f"would drop {said(plan)}{stays(plan)}"]),
         question=lambda plan: Question(f"Drop {said(plan)}? It cannot be undone then."),
         done=lambda plan, _result: f"dropped {said(plan)}{stays(plan)}",
     )
