@@ -32,9 +32,8 @@ _COMPACTS = frozenset({"COMPACT", "LOG_COMPACT"})
 
 
 @dataclass(frozen=True)
-class CleanRow:
-    """A clean. ``earliest`` is the first commit of which it keeps all files. ``files`` are deleted; of a pending clean:
-    to delete."""
+class ServiceRow:
+    """An instant of one kind."""
 
     time: str
     state: str
@@ -42,6 +41,13 @@ class CleanRow:
     requested_utc: str | None
     completed_utc: str | None
     duration_ms: int | None
+
+
+@dataclass(frozen=True)
+class CleanRow(ServiceRow):
+    """A clean. ``earliest`` is the first commit of which it keeps all files. ``files`` are deleted; of a pending clean:
+    to delete."""
+
     policy: str | None = None
     earliest: str | None = None
     partitions: int | None = None
@@ -53,16 +59,10 @@ class CleanRow:
 
 
 @dataclass(frozen=True)
-class CompactionRow:
+class CompactionRow(ServiceRow):
     """A compaction or log compaction. ``file_groups``, ``base_files`` and ``logs`` are those in its plan; the archive
     of layout 1 has no plans."""
 
-    time: str
-    state: str
-    timeline: str
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
     kind: str | None = None
     partitions: int | None = None
     file_groups: int | None = None
@@ -76,16 +76,10 @@ class CompactionRow:
 
 
 @dataclass(frozen=True)
-class ClusteringRow:
+class ClusteringRow(ServiceRow):
     """A clustering. ``input_groups`` are those of its plan: each is written together, from the files of several
     ``file_groups``."""
 
-    time: str
-    state: str
-    timeline: str
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
     partitions: int | None = None
     input_groups: int | None = None
     file_groups: int | None = None
@@ -99,15 +93,9 @@ class ClusteringRow:
 
 
 @dataclass(frozen=True)
-class IndexingRow:
+class IndexingRow(ServiceRow):
     """An indexing. ``indexes`` are partitions of the metadata table; all writes up to ``up_to`` must be in them."""
 
-    time: str
-    state: str
-    timeline: str
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
     indexes: tuple[str, ...] = ()
     up_to: str | None = None
     diagnosis: str | None = None
@@ -115,16 +103,10 @@ class IndexingRow:
 
 
 @dataclass(frozen=True)
-class RollbackRow:
+class RollbackRow(ServiceRow):
     """A rollback. ``target`` is the instant that it removes. ``files`` are deleted, and ``rollback_blocks`` written;
     of a pending rollback: to delete, and to write."""
 
-    time: str
-    state: str
-    timeline: str
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
     target: str | None = None
     target_action: str | None = None
     partitions: int | None = None
@@ -136,15 +118,9 @@ class RollbackRow:
 
 
 @dataclass(frozen=True)
-class RestoreRow:
+class RestoreRow(ServiceRow):
     """A restore to ``target``. ``instants`` is the number of those that it removes, from ``newest`` to ``oldest``."""
 
-    time: str
-    state: str
-    timeline: str
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
     target: str | None = None
     instants: int | None = None
     newest: str | None = None
@@ -155,9 +131,6 @@ class RestoreRow:
     rollback_blocks: int | None = None
     diagnosis: str | None = None
     problem: str | None = None
-
-
-ServiceRow = CleanRow | CompactionRow | ClusteringRow | IndexingRow | RollbackRow | RestoreRow
 
 
 @dataclass(frozen=True)
