@@ -1,14 +1,12 @@
 """Options of what a change makes of the metadata table."""
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
 from hudictl.cli.complete import indexes
-from hudictl.cli.options import Command
+from hudictl.cli.options import Command, gathered
 
 
 @dataclass(frozen=True)
@@ -22,29 +20,25 @@ class Keeping:
 def _options(metadata_help: str, required_help: str) -> Callable[[Command], Command]:
     """Adds --metadata and --require-index; the command gets them as ``keeping``."""
 
-    def decorated(command: Command) -> Command:
-        @click.option(
+    return gathered(
+        "keeping",
+        Keeping,
+        click.option(
             "--metadata",
             type=click.Choice(["keep", "delete"]),
             default="keep",
             show_default=True,
             help=f"{metadata_help} The next Hudi write builds again what is deleted, as configured.",
-        )
-        @click.option(
+        ),
+        click.option(
             "--require-index",
             multiple=True,
             metavar="INDEX",
             shell_complete=indexes,
             help=f"Refuse the command if this index of the metadata table {required_help} Repeatable; all: every index "
             "in use.",
-        )
-        @functools.wraps(command)
-        def wrapped(metadata: str, require_index: tuple[str, ...], **kwargs: Any) -> Any:
-            return command(keeping=Keeping(metadata, require_index), **kwargs)
-
-        return wrapped  # type: ignore[return-value]
-
-    return decorated
+        ),
+    )
 
 
 keeping_options = _options(

@@ -1,6 +1,5 @@
 """The manner of all lists: which rows, in which order, as text, JSON, NDJSON, CSV or Markdown."""
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, required_table
+from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, gathered, required_table
 from hudictl.cli.show import show_stream, up_to_error
 from hudictl.cli.streams import emit
 from hudictl.errors import HudictlError
@@ -78,29 +77,8 @@ def list_options(*, by_time: bool = False) -> Callable[[Command], Command]:
         by_time: the rows are instants: also adds --since, --until and --archived.
     """
 
-    def added(command: Command) -> Command:
-        @functools.wraps(command)
-        def wrapped(
-            common: TableOptions,
-            where: tuple[str, ...],
-            columns: str | None,
-            sort: str | None,
-            order: str | None,
-            limit: int | None,
-            relative: bool,
-            since: str | None = None,
-            until: str | None = None,
-            archived: bool = False,
-            **kwargs: Any,
-        ) -> Any:
-            given = ListOptions(where, columns, sort, order, limit, relative, since, until, archived)
-            return command(common=common, given=given, **kwargs)
-
-        for option in reversed((*(_BY_TIME if by_time else ()), *_OF_ALL)):
-            wrapped = option(wrapped)
-        return required_table(common_options(wrapped, LIST_OUTPUTS))  # type: ignore[return-value]
-
-    return added
+    added = gathered("given", ListOptions, *(_BY_TIME if by_time else ()), *_OF_ALL)
+    return lambda command: required_table(common_options(added(command), LIST_OUTPUTS))
 
 
 _BY_TIME = (

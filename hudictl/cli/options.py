@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -132,6 +132,22 @@ class ChangeOptions:
         """The end of a command that has shown what would change. Raises Exit: its code is asked to tell."""
         if self.detailed:
             raise click.exceptions.Exit(WOULD_CHANGE)
+
+
+def gathered(
+    name: str, kind: type[Any], *options: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[[Command], Command]:
+    """Adds options. The command gets their values as ``name``: a ``kind``, which has a field for each of them."""
+
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**kwargs: Any) -> Any:
+            given = {field.name: kwargs.pop(field.name) for field in fields(kind) if field.name in kwargs}
+            return command(**kwargs, **{name: kind(**given)})
+
+        return functools.reduce(lambda inner, option: option(inner), reversed(options), wrapped)  # type: ignore[return-value]
+
+    return added
 
 
 def table_options(command: Command) -> Command:

@@ -1,6 +1,5 @@
 """``hudictl restore``."""
 
-import functools
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change, table_line, told_after
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.keeping import Keeping, keeping_options
-from hudictl.cli.options import PATH, ChangeOptions, Command, accept_lost_option
+from hudictl.cli.options import PATH, ChangeOptions, accept_lost_option, gathered
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, show_result
@@ -51,28 +50,22 @@ class How:
         )
 
 
-def restore_options(command: Command) -> Command:
-    """Adds what a restore and its resumption share; the command gets it as ``how``."""
-
-    @click.option(
+restore_options = gathered(
+    "how",
+    How,
+    click.option(
         "--delete-later-savepoints",
         is_flag=True,
         help="Also delete the savepoints on commits to remove. They cannot be restored later.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--discard-rollbacks",
         is_flag=True,
         help="Discard pending rollbacks of commits to keep. Refused, if one has changed something already.",
-    )
-    @keeping_options
-    @pace_options
-    @functools.wraps(command)
-    def wrapped(
-        delete_later_savepoints: bool, discard_rollbacks: bool, pace: Pace, keeping: Keeping, **kwargs: Any
-    ) -> Any:
-        return command(how=How(delete_later_savepoints, discard_rollbacks, pace, keeping), **kwargs)
-
-    return wrapped  # type: ignore[return-value]
+    ),
+    keeping_options,
+    pace_options,
+)
 
 
 @click.group(cls=CommandWithMore)
