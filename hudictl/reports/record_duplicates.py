@@ -13,26 +13,16 @@ from posixpath import basename
 
 from hudictl.engine.base import Engine, look_at, values
 from hudictl.errors import HudictlError, Unsupported
-from hudictl.formats.avro_schemas import parse_schema
 from hudictl.formats.base_rows import RECORD_KEY
 from hudictl.formats.file_names import base_format
-from hudictl.formats.schema_evolution import columns_in_millis
 from hudictl.index_workers import BlockAt, File, MergedSlice, Tried
 from hudictl.phrases import count_of
 from hudictl.record_workers import CopiesTask, KeyCopy, SliceKeys, copies_of, digests_of, doubled
-from hudictl.reports.logs.merged import (
-    ReadSlice,
-    merged_blocks,
-    newest_of,
-    require_mergeable,
-    scan_as_of,
-    slice_to_read,
-)
-from hudictl.reports.logs.slices import files_of_partition, files_of_table, slice_rows
-from hudictl.reports.schemas import newest_schema
+from hudictl.reports.logs.merged import ReadSlice, merged_blocks, require_mergeable, scan_as_of, slices_to_read
+from hudictl.reports.logs.slices import files_of_partition, files_of_table
+from hudictl.reports.schemas import newest_millis
 from hudictl.table.files.slices import Group
 from hudictl.table.logs.merge import merge_rule
-from hudictl.table.logs.reader import LogFile
 from hudictl.table.logs.scan import ScanRule, scan_rule
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -92,14 +82,12 @@ def duplicate_rows(
     stored = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
     groups: list[Group] = []
     reads: list[ReadSlice] = []
-    by_group = groupby(slice_rows(table, stored, timeline, as_of), key=lambda row: (row.partition, row.file_id))
-    for group, slices in by_group:
-        try:
-            place = LogFile(table.storage, table, group[0], "", 0)
-            reads.append(slice_to_read(place, newest_of(list(slices)), as_of))
+    for group, read in slices_to_read(table, stored, timeline, as_of):
+        if isinstance(read, Unsupported):
+            yield DuplicateRecord(None, *group, problem=read.message)
+        else:
+            reads.append(read)
             groups.append(group)
-        except Unsupported as error:
-            yield DuplicateRecord(None, *group, problem=error.message)
 
     tasks = _tasks(table, groups, reads, as_of, everywhere)
     digests: dict[int, bytes] = defaultdict(bytes)
@@ -152,8 +140,7 @@ def _tasks(
     with ThreadPoolExecutor(_READERS, thread_name_prefix="headers") as pool:
         slices = list(pool.map(lambda read: _merged(read, scan), reads))
     rule = merge_rule(table, table.rules.reads_as) if any(entry.blocks for entry in slices) else None
-    schema = newest_schema(table, as_of or "~") if rule else None
-    millis = columns_in_millis(parse_schema(schema[1])) if schema else frozenset()
+    millis = newest_millis(table, as_of or "~") if rule else frozenset()
     scopes = ["" if everywhere else partition for partition, _ in groups]
     sizes: dict[str, int] = defaultdict(int)
     for scope, read in zip(scopes, reads, strict=True):

@@ -16,7 +16,15 @@ from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.index_workers import File, Tried
 from hudictl.phrases import count_of
 from hudictl.record_workers import KeyTask, Version, versions_of
-from hudictl.reports.logs.merged import DELETED, ReadSlice, merged_rows, newest_of, require_mergeable, slice_to_read
+from hudictl.reports.logs.merged import (
+    DELETED,
+    ReadSlice,
+    merged_rows,
+    newest_of,
+    require_mergeable,
+    slice_to_read,
+    slices_to_read,
+)
 from hudictl.reports.logs.records import Wanted
 from hudictl.reports.logs.slices import files_of_partition, files_of_table, slice_rows
 from hudictl.reports.metadata_lookup import lookup_rows
@@ -25,15 +33,7 @@ from hudictl.reports.timeline import TimelineFilter, instants_readable, tell_dam
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.files.view import list_partition
 from hudictl.table.logs.reader import LogFile
-from hudictl.table.logs.scan import (
-    REPLACED,
-    ROLLED_BACK,
-    UNCOMMITTED,
-    VALID,
-    ScanRule,
-    judged_blocks,
-    scan_rule,
-)
+from hudictl.table.logs.scan import REPLACED, ROLLED_BACK, UNCOMMITTED, VALID, ScanRule, judged_blocks, scan_rule
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
 
@@ -100,14 +100,12 @@ def found_rows(
 
     rows: list[FoundRecord] = []
     reads: list[tuple[FoundRecord, ReadSlice]] = []
-    groups = groupby(slice_rows(table, stored, timeline, as_of), key=lambda row: (row.partition, row.file_id))
-    for (folder, file_id), slices in groups:
-        row = FoundRecord(key, folder, file_id)
-        try:
-            place = LogFile(table.storage, table, folder, "", 0)
-            reads.append((row, slice_to_read(place, newest_of(list(slices)), as_of)))
-        except Unsupported as error:
-            rows.append(replace(row, problem=error.message))
+    for group, read in slices_to_read(table, stored, timeline, as_of):
+        row = FoundRecord(key, *group)
+        if isinstance(read, Unsupported):
+            rows.append(replace(row, problem=read.message))
+        else:
+            reads.append((row, read))
     looked_at = count_of(len(rows) + len(reads), "file group")
 
     found = _versions(engine, table, [read.files for _, read in reads], key)

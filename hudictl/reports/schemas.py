@@ -8,6 +8,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.avro_schemas import parse_schema
 from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.formats.json_values import parse_json
+from hudictl.formats.schema_evolution import columns_in_millis
 from hudictl.reports.records import Recorded, records_of, schema_of
 from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
@@ -82,6 +83,12 @@ def newest_schema(table: Table, until: str, *, archived: bool = False) -> tuple[
         if text:
             return row.time, text
     return None
+
+
+def newest_millis(table: Table, until: str) -> frozenset[str]:
+    """The columns in milliseconds of this schema. Raises Unreadable."""
+    found = newest_schema(table, until)
+    return columns_in_millis(parse_schema(found[1])) if found else frozenset()
 
 
 def schema_changes(table: Table) -> Iterator[SchemaChange]:

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Unsupported
-from hudictl.formats.avro_schemas import parse_schema
 from hudictl.formats.index_records import RECORD_INDEX, Location, partition_of_group
-from hudictl.formats.schema_evolution import columns_in_millis
 from hudictl.index_workers import (
     Cells,
     Compared,
@@ -35,7 +33,7 @@ from hudictl.reports.indexes.view import (
     run,
     run_in_parts,
 )
-from hudictl.reports.schemas import newest_schema
+from hudictl.reports.schemas import newest_millis
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.metadata.listing import merged_slices
@@ -111,7 +109,7 @@ def _sides(comparison: Comparison) -> _Sides:
     newest = chosen(sorted(comparison.newest.items()), comparison.sample)
     slices = read_slices(table, [files for _, files in newest], scan_rule(table), comparison.notes)
     rule = merge_rule(table, table.rules.reads_as) if any(entry.blocks for entry in slices) else None
-    millis = _millis(comparison) if rule else frozenset()
+    millis = newest_millis(table, "~") if rule else frozenset()
     data = {}
     for ((partition, file_id), _), files in zip(newest, slices, strict=True):
         location = Location(partition, file_id)
@@ -135,11 +133,6 @@ def _index_groups(comparison: Comparison) -> list[IndexGroup]:
         found.append(IndexGroup(files, seen[partition], counts[partition], partition))
         seen[partition] += 1
     return found
-
-
-def _millis(comparison: Comparison) -> frozenset[str]:
-    found = newest_schema(comparison.table, "~")
-    return columns_in_millis(parse_schema(found[1])) if found else frozenset()
 
 
 def _by_key(comparison: Comparison, sides: _Sides, differing: Sequence[Location]) -> list[IndexDifference]:

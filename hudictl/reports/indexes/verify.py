@@ -10,7 +10,8 @@ from hudictl.formats.index_records import RECORD_INDEX
 from hudictl.reports.indexes.bloom_filters import BLOOM_FILTERS, verify_bloom_filters
 from hudictl.reports.indexes.column_stats import verify_column_stats
 from hudictl.reports.indexes.record_index import verify_record_index
-from hudictl.reports.indexes.view import Comparison, IndexDifference, Step, list_data, newest_files
+from hudictl.reports.indexes.view import Comparison, IndexDifference, Step, newest_files
+from hudictl.table.files.sweep import sweep
 from hudictl.table.metadata.listing import read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
@@ -64,7 +65,7 @@ def _compared(
     listing = read_listing(metadata, notes)
     engine.ready()
     step("list partitions", len(listing))
-    stored = list_data(table, engine, list(listing))
+    stored = sweep(table, engine, list(listing))
     newest = newest_files(table, load_timeline(table), stored)
     comparison = Comparison(table, metadata, engine, stored, newest, sample, step, notes)
 

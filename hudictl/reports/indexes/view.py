@@ -13,7 +13,7 @@ from hudictl.index_workers import File, FooterTask, MergedSlice, Tried
 from hudictl.phrases import count_of
 from hudictl.table.files.choose import is_any
 from hudictl.table.files.slices import Group, StoredFile, group_files, read_together
-from hudictl.table.files.sweep import Sweep, sweep
+from hudictl.table.files.sweep import Sweep
 from hudictl.table.files.view import committed_without, pending_compactions, visible_slices
 from hudictl.table.logs.scan import ScanRule
 from hudictl.table.logs.slice_files import slice_files
@@ -77,11 +77,6 @@ def newest_files(table: Table, timeline: Timeline, stored: Sweep) -> dict[Group,
         for group, found in slices
         if found
     }
-
-
-def list_data(table: Table, engine: Engine, partitions: Sequence[str]) -> Sweep:
-    """One listing of all partitions. Raises StorageFailed, EngineFailed."""
-    return sweep(table, engine, partitions)
 
 
 def newest_base_files(comparison: Comparison) -> list[StoredFile]:

@@ -31,11 +31,12 @@ from hudictl.reports.logs.records import RecordRow, Wanted, block_schema, check_
 from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.reports.schemas import newest_schema
 from hudictl.storage.base import entries_of, read_whole
+from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.table import Table, data_table_of
-from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 DELETED = "deleted"
 
@@ -270,6 +271,19 @@ def slice_to_read(log: LogFile, rows: Sequence[SliceRow], as_of: str | None) -> 
         tuple(entry for entry in logs if entry.data and not entry.data.cdc),
         as_of,
     )
+
+
+def slices_to_read(
+    table: Table, files: Sequence[StoredFile], timeline: Timeline, as_of: str | None
+) -> Iterator[tuple[Group, ReadSlice | Unsupported]]:
+    """What is read of each file group of some files, or why it cannot be merged."""
+    groups = groupby(slice_rows(table, files, timeline, as_of), key=lambda row: (row.partition, row.file_id))
+    for group, slices in groups:
+        try:
+            place = LogFile(table.storage, table, group[0], "", 0)
+            yield group, slice_to_read(place, newest_of(list(slices)), as_of)
+        except Unsupported as error:
+            yield group, error
 
 
 def scan_as_of(scan: ScanRule, as_of: str | None) -> ScanRule:

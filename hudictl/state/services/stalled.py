@@ -8,9 +8,9 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import INDEXING, Instant, State
 from hudictl.formats.layouts import HEARTBEATS, META, METADATA_TABLE
 from hudictl.formats.plans import decode_index_plan
-from hudictl.phrases import command_of, quoted, seconds
+from hudictl.phrases import command_of, quoted
 from hudictl.state.timeline.clean_plans import cleans_without_plan, removal_of
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.unfinished import Remedy, lately_active
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
@@ -58,7 +58,7 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
             instant=str(entry.instant),
             time=entry.instant.time,
             meaning=meaning,
-            at_work=_recent(timeline.idle_ms(entry.instant, now_ms), idle_ms),
+            at_work=lately_active(timeline.idle_ms(entry.instant, now_ms), idle_ms),
             stops=not entry.dropped,
             harmless=entry.dropped,
             remedy=(Remedy(removal_of(entry.instant), "it is removed; the next clean makes a new plan"),),
@@ -88,7 +88,7 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             instant=str(instant),
             time=instant.time,
             meaning=meaning,
-            at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
+            at_work=lately_active(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
             stops=bool(bare),
             harmless=False,
             remedy=()
@@ -150,7 +150,3 @@ def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
     for partition in partitions_in_the_making(table, instant):
         own += [file.modified_ms for file in _data_files(table, partition) if _of(instant.time, file)]
     return max(own)
-
-
-def _recent(quiet_ms: int, idle_ms: int) -> str:
-    return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""

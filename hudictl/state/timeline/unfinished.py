@@ -229,7 +229,7 @@ def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterato
         planned = restore.condition is not Condition.NO_PLAN
         at_work = working
         if not working and not worked_on(table, restore):
-            at_work = _active(restore_quiet_ms(signs, restore), idle_ms)
+            at_work = lately_active(restore_quiet_ms(signs, restore), idle_ms)
         if not planned:
             meaning = "a restore was requested without a plan, and has not started"
         elif restore.plan.target == INITIAL:
@@ -269,7 +269,7 @@ def rollback_unfinished(
     archived = rollback.condition is Condition.TARGET_ARCHIVED
     # Nobody may do that: it is told at once.
     if not (working or archived or is_recorded(table.storage, instant.time)):
-        at_work = _active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
+        at_work = lately_active(signs.timeline.idle_ms(instant, signs.now_ms), idle_ms)
     saved = target is not None and _is_saved(signs, target)
     visible = rollback.visible
     service = _service_rolled_back(table, signs, rollback)
@@ -324,7 +324,8 @@ def _remnants(table: Table, signs: Signs) -> Iterator[Unfinished]:
         )
 
 
-def _active(quiet_ms: int, idle_ms: int) -> str:
+def lately_active(quiet_ms: int, idle_ms: int) -> str:
+    """Why something may be running; "" if it had no activity for so long."""
     return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""
 
 

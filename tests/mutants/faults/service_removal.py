@@ -59,8 +59,8 @@ FAULTS = (
     ),
     Fault(
         STALLED,
-        "            at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),\n",
-        "            at_work=_recent(timeline.idle_ms(instant, now_ms), idle_ms),\n",
+        "            at_work=lately_active(now_ms - _indexed_ms(table, timeline, instant), idle_ms),\n",
+        "            at_work=lately_active(timeline.idle_ms(instant, now_ms), idle_ms),\n",
         "an indexer that builds for long is called dead, and what it builds is told to drop",
         (f"{HEALTH}::test_an_indexer_that_works_in_the_metadata_table_is_at_work",),
     ),
