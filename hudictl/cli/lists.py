@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hudictl.cli.options import OUTPUTS, Command, TableOptions, common_options, gathered, required_table
+from hudictl.cli.options import OUTPUTS, Command, EngineOptions, TableOptions, common_options, gathered, required_table
 from hudictl.cli.show import show_stream, up_to_error
 from hudictl.cli.streams import emit
 from hudictl.errors import HudictlError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hudictl.library.opened import Times
     from hudictl.library.rows import Rows
     from hudictl.library.table import HudiTable
+    from hudictl.ops.session import Monitor
     from hudictl.render.text import Console
 
 Row = TypeVar("Row")
@@ -24,8 +25,9 @@ LIST_OUTPUTS = (*OUTPUTS, "ndjson", "csv", "markdown")
 
 @dataclass(frozen=True)
 class ListOptions:
-    """What every list takes, as it was given."""
+    """What every list takes, as it was given. ``engine_options``: None of a list that needs no engine."""
 
+    common: TableOptions
     where: tuple[str, ...]
     columns: str | None
     sort: str | None
@@ -35,6 +37,11 @@ class ListOptions:
     since: str | None = None
     until: str | None = None
     archived: bool = False
+    engine_options: EngineOptions | None = None
+
+    def table(self, monitor: "Monitor | None" = None) -> "HudiTable":
+        """The table, with the engine of the command."""
+        return self.common.table(self.engine_options, monitor=monitor)
 
     def ordered(self, rows: "Rows[Row]") -> "Rows[Row]":
         """Rows by time that are all made first, newest first, in the order that was asked for."""
@@ -70,14 +77,15 @@ class ListOptions:
         }
 
 
-def list_options(*, by_time: bool = False) -> Callable[[Command], Command]:
-    """Adds -t and the options of all lists; the command gets them as ``common`` and ``given``.
+def list_options(*more: Callable[[Any], Any], by_time: bool = False) -> Callable[[Command], Command]:
+    """Adds -t and the options of all lists; the command gets them as ``given``.
 
     Args:
+        more: decorators that add options to ``common``, and ``engine_options``.
         by_time: the rows are instants: also adds --since, --until and --archived.
     """
 
-    added = gathered("given", ListOptions, *(_BY_TIME if by_time else ()), *_OF_ALL)
+    added = gathered("given", ListOptions, *(_BY_TIME if by_time else ()), *_OF_ALL, *more)
     return lambda command: required_table(common_options(added(command), LIST_OUTPUTS))
 
 
@@ -108,7 +116,6 @@ _OF_ALL = (
 
 
 def show_list(
-    common: TableOptions,
     given: ListOptions,
     command: str,
     table: "HudiTable",
@@ -132,7 +139,7 @@ def show_list(
     """
     from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns
 
-    row_type = rows.type
+    common, row_type = given.common, rows.type
     asked = known_columns(given.columns.split(",") if given.columns else (), row_type, "--columns")
     sort = next(iter(known_columns([given.sort] if given.sort else (), row_type, "--sort")), None)
     turned = given.order == "desc" and (given.sort is not None or not by_time)

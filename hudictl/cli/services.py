@@ -4,7 +4,7 @@ import click
 
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options
+from hudictl.cli.options import engine_options
 
 
 def add_list_and_show(group: click.Group, noun: str, *, lists: str, shows: str) -> None:
@@ -17,20 +17,19 @@ def add_list_and_show(group: click.Group, noun: str, *, lists: str, shows: str) 
 
     @group.command("list", help=lists)
     @list_options(by_time=True)
-    def list_(common: TableOptions, given: ListOptions) -> None:
-        table = common.table()
+    def list_(given: ListOptions) -> None:
+        table = given.table()
         rows = getattr(table.services, f"{name}s")(**given.times)
         hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
-        show_list(common, given, f"{name} list", table, rows, f"no {noun}", by_time=True, hidden=hidden)
+        show_list(given, f"{name} list", table, rows, f"no {noun}", by_time=True, hidden=hidden)
 
     @group.command(help=shows)
     @click.argument("instant", shell_complete=instants())
-    @list_options()
-    @engine_options
-    def show(common: TableOptions, engine_options: EngineOptions, given: ListOptions, instant: str) -> None:
+    @list_options(engine_options)
+    def show(given: ListOptions, instant: str) -> None:
         from hudictl.render.afterwards import afterwards_lines
 
-        with common.table(engine_options) as table:
+        with given.table() as table:
             rows = table.services.files(name, instant).kept()
             then = afterwards_lines(table.afterwards(instant)) if name in ("restore", "rollback") else ()
-            show_list(common, given, f"{name} show", table, rows, "it names no files", notes=(*rows.notes, *then))
+            show_list(given, f"{name} show", table, rows, "it names no files", notes=(*rows.notes, *then))

@@ -3,7 +3,6 @@
 import click
 
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import TableOptions
 from hudictl.cli.tree import StrictGroup
 
 
@@ -14,13 +13,13 @@ def checkpoint() -> None:
 
 @checkpoint.command("list")
 @list_options(by_time=True)
-def list_(common: TableOptions, given: ListOptions) -> None:
+def list_(given: ListOptions) -> None:
     """List the commits with a checkpoint, newest first.
 
     After a restore to a commit, Hudi Streamer goes on from the checkpoint of this commit, or of the newest one before
     it that has one.
     """
-    table = common.table()
+    table = given.table()
     rows = table.checkpoints(**given.times)
     hidden = () if given.archived else ("timeline",)
-    show_list(common, given, "checkpoint list", table, rows, "no checkpoints", by_time=True, hidden=hidden)
+    show_list(given, "checkpoint list", table, rows, "no checkpoints", by_time=True, hidden=hidden)

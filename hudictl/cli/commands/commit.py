@@ -7,7 +7,7 @@ import click
 
 from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import PATH, TableOptions
+from hudictl.cli.options import PATH
 from hudictl.cli.tree import StrictGroup
 
 if TYPE_CHECKING:
@@ -21,39 +21,39 @@ def commit() -> None:
 
 @commit.command("list")
 @list_options(by_time=True)
-def list_(common: TableOptions, given: ListOptions) -> None:
+def list_(given: ListOptions) -> None:
     """List the completed writes, newest first: what each did, and how much it wrote.
 
     In hudi-cli: `commits show`. For pending ones: `hudictl timeline show`.
     """
-    table = common.table()
+    table = given.table()
     rows = table.commits(**given.times)
     hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
-    show_list(common, given, "commit list", table, rows, "no commits", by_time=True, hidden=hidden)
+    show_list(given, "commit list", table, rows, "no commits", by_time=True, hidden=hidden)
 
 
 @commit.command()
 @click.argument("instant", shell_complete=instants(*COMMITS, completed=True))
 @click.option("--by", type=click.Choice(["partition", "file"]), default="partition", help="A row for each of these.")
 @list_options()
-def show(common: TableOptions, given: ListOptions, instant: str, by: str) -> None:
+def show(given: ListOptions, instant: str, by: str) -> None:
     """Show what one commit did, active or archived, by partition or by file.
 
     In hudi-cli: `commit showpartitions`, `commit showfiles`. All its records: `hudictl timeline inspect`.
     """
-    table = common.table()
+    table = given.table()
     rows: Rows[Any] = table.commit_files(instant) if by == "file" else table.commit_partitions(instant)
-    show_list(common, given, "commit show", table, rows, "the commit wrote nothing")
+    show_list(given, "commit show", table, rows, "the commit wrote nothing")
 
 
 @commit.command()
 @click.argument("other", metavar="URI", type=PATH)
 @list_options(by_time=True)
-def diff(common: TableOptions, given: ListOptions, other: str) -> None:
+def diff(given: ListOptions, other: str) -> None:
     """List the completed writes that only one of two tables has, newest first: URI is a copy of the table.
 
     In hudi-cli: `commits compare`.
     """
-    table, copy = common.table(), replace(common, uri=other).table()
+    table, copy = given.table(), replace(given.common, uri=other).table()
     rows = table.commit_differences(copy, **given.times)
-    show_list(common, given, "commit diff", table, rows, "both have the same commits", by_time=True)
+    show_list(given, "commit diff", table, rows, "both have the same commits", by_time=True)

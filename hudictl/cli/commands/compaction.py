@@ -7,7 +7,7 @@ import click
 
 from hudictl.cli.complete import instants
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
+from hudictl.cli.options import ChangeOptions, engine_options, idle_option
 from hudictl.cli.repairs import run_repair
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.tree import StrictGroup
@@ -37,9 +37,8 @@ add_list_and_show(
 
 @compaction.command()
 @click.argument("instant", shell_complete=instants)
-@list_options()
-@engine_options
-def validate(common: TableOptions, engine_options: EngineOptions, given: ListOptions, instant: str) -> None:
+@list_options(engine_options)
+def validate(given: ListOptions, instant: str) -> None:
     """Show what is wrong with the plan of a pending compaction: no rows if nothing is.
 
     Each file that it reads must be there and whole; no log with rows may be outside of the plan; its file groups must
@@ -47,9 +46,9 @@ def validate(common: TableOptions, engine_options: EngineOptions, given: ListOpt
 
     In hudi-cli: `compaction validate`.
     """
-    with common.table(engine_options) as table:
+    with given.table() as table:
         rows = table.services.validate_compaction(instant).kept()
-        show_list(common, given, "compaction validate", table, rows, "the plan is valid")
+        show_list(given, "compaction validate", table, rows, "the plan is valid")
     wrong = len(list(rows))
     if wrong:
         raise Findings(

@@ -10,7 +10,7 @@ from hudictl.cli.change import opened_table
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions, accept_lost_option, idle_option
+from hudictl.cli.options import ChangeOptions, accept_lost_option, idle_option
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import show_rows
 from hudictl.cli.to_copy import to_copy
@@ -45,23 +45,20 @@ def failed_writes() -> None:
 
 @failed_writes.command("list")
 @idle_option
-@list_options()
-@heartbeat_options
-def list_(common: TableOptions, given: ListOptions, idle_ms: int) -> None:
+@list_options(heartbeat_options)
+def list_(given: ListOptions, idle_ms: int) -> None:
     """List the pending writes, newest first, with a verdict: running, failed or unknown.
 
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
     eager clean-up of failed writes (Hudi's default for a single writer).
     """
-    table = common.table()
+    table = given.table()
     complete = to_copy()
     rows = given.ordered(table.writers.failed_writes(idle_ms)).kept()
     rows = replace(rows, make=partial(complete.all_of, list(rows)))
-    reasons = [_in_words(row) for row in rows] if common.output == "text" and given.whole else []
+    reasons = [_in_words(row) for row in rows] if given.common.output == "text" and given.whole else []
     notes = (*reasons, *map(complete.text, rows.notes))
-    show_list(
-        common, given, "failed-writes list", table, rows, "no pending writes", by_time=True, hidden=_HIDDEN, notes=notes
-    )
+    show_list(given, "failed-writes list", table, rows, "no pending writes", by_time=True, hidden=_HIDDEN, notes=notes)
 
 
 @failed_writes.command()

@@ -27,28 +27,25 @@ def file() -> None:
 @file.command()
 @_partition
 @as_of_option("Show the table as of this instant.")
-@list_options()
-@engine_options
-def slices(
-    common: TableOptions, given: ListOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None
-) -> None:
+@list_options(engine_options)
+def slices(given: ListOptions, partition: str | None, as_of: str | None) -> None:
     """List file groups with their file slices: base file, log files, and the bytes that a compaction would read.
 
     In hudi-cli: `show fsview all`, and with --where newest=yes `show fsview latest`.
     """
     from hudictl.render.slices import compaction_lines
 
-    with common.table(engine_options) as table:
+    with given.table() as table:
         rows = table.slices(partition, as_of).kept()
-    notes = tuple(compaction_lines(list(up_to_error(rows, [])))) if common.output == "text" else ()
-    show_list(common, given, "file slices", table, rows, "no file slices", hidden=("logs",), notes=notes)
+    notes = tuple(compaction_lines(list(up_to_error(rows, [])))) if given.common.output == "text" else ()
+    show_list(given, "file slices", table, rows, "no file slices", hidden=("logs",), notes=notes)
 
 
 @file.command()
 @click.argument("file", metavar="ID|NAME", type=PATH)
 @_partition
 @list_options(by_time=True)
-def history(common: TableOptions, given: ListOptions, file: str, partition: str | None) -> None:
+def history(given: ListOptions, file: str, partition: str | None) -> None:
     """List what instants did with a file group, or with one file of it, newest first.
 
     ID is a file id; NAME is the name of a file, or its path. Files are written, read by compactions and clusterings,
@@ -56,10 +53,10 @@ def history(common: TableOptions, given: ListOptions, file: str, partition: str 
 
     In hudi-cli: `diff file`.
     """
-    table = common.table()
+    table = given.table()
     rows = table.files.history(file, partition, **given.times)
     hidden = () if given.archived else ("timeline",)
-    show_list(common, given, "file history", table, rows, "no instant names the file", by_time=True, hidden=hidden)
+    show_list(given, "file history", table, rows, "no instant names the file", by_time=True, hidden=hidden)
 
 
 @file.command()

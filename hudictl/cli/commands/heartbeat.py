@@ -7,7 +7,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions
+from hudictl.cli.options import ChangeOptions
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, heartbeat_options
 from hudictl.formats.layouts import HEARTBEATS
@@ -25,18 +25,17 @@ def heartbeat() -> None:
 
 
 @heartbeat.command("list")
-@list_options()
-@heartbeat_options
-def list_(common: TableOptions, given: ListOptions) -> None:
+@list_options(heartbeat_options)
+def list_(given: ListOptions) -> None:
     """List the heartbeats, the newest instant first: live, expired, or stale (its instant is completed or removed).
 
     The age of a heartbeat is measured with the storage's clock (the time of a temporary file). Only writers with lazy
     clean-up of failed writes have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and
     compactions also have heartbeats.
     """
-    table = common.table()
+    table = given.table()
     rows = given.ordered(table.writers.heartbeats())
-    show_list(common, given, "heartbeat list", table, rows, "no heartbeats", by_time=True)
+    show_list(given, "heartbeat list", table, rows, "no heartbeats", by_time=True)
 
 
 @heartbeat.command()

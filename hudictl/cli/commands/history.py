@@ -16,11 +16,11 @@ from hudictl.render.json import envelope
 
 @click.group(cls=CommandWithMore)
 @list_options()
-def history(common: TableOptions, given: ListOptions) -> None:
+def history(given: ListOptions) -> None:
     """List the operations of hudictl on the table, newest first: user, time and result."""
-    table = common.table()
+    table = given.table()
     rows = given.ordered(table.history())
-    show_list(common, given, "history", table, rows, "hudictl has changed nothing here", by_time=True)
+    show_list(given, "history", table, rows, "hudictl has changed nothing here", by_time=True)
 
 
 @history.command()

@@ -7,7 +7,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions
+from hudictl.cli.options import ChangeOptions
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine
 from hudictl.formats.layouts import MARKERS
@@ -27,13 +27,13 @@ def marker() -> None:
 @marker.command("list")
 @click.argument("instant", required=False, shell_complete=instants_in(MARKERS))
 @list_options()
-def list_(common: TableOptions, given: ListOptions, instant: str | None) -> None:
+def list_(given: ListOptions, instant: str | None) -> None:
     """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
-    table = common.table()
+    table = given.table()
     if instant is None:
-        show_list(common, given, "marker list", table, table.writers.markers(), "no markers")
+        show_list(given, "marker list", table, table.writers.markers(), "no markers")
     else:
-        show_list(common, given, "marker list", table, table.writers.markers_of(instant), f"no markers of {instant}")
+        show_list(given, "marker list", table, table.writers.markers_of(instant), f"no markers of {instant}")
 
 
 @marker.command()

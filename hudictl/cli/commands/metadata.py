@@ -7,7 +7,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.complete import indexes, partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
+from hudictl.cli.options import PATH, ChangeOptions, engine_options, idle_option
 from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup, hidden
@@ -40,24 +40,24 @@ def metadata() -> None:
 @metadata.command()
 @click.argument("partition", required=False, shell_complete=partitions)
 @list_options()
-def files(common: TableOptions, given: ListOptions, partition: str | None) -> None:
+def files(given: ListOptions, partition: str | None) -> None:
     """List the partitions in the metadata table, or the files of PARTITION.
 
     PARTITION is a partition path of the data table; use "." for a table without partitions.
 
     In hudi-cli: `metadata list-partitions`, `metadata list-files`.
     """
-    table = common.table()
+    table = given.table()
     if partition is None:
-        _list(common, given, "metadata files", table, table.metadata.listed_partitions(), "no partitions")
+        _list(given, "metadata files", table, table.metadata.listed_partitions(), "no partitions")
     else:
         rows = table.metadata.listed_files(partition)
-        _list(common, given, "metadata files", table, rows, "no files", hidden=("partition",))
+        _list(given, "metadata files", table, rows, "no files", hidden=("partition",))
 
 
 @metadata.command("partitions")
 @list_options()
-def partitions_(common: TableOptions, given: ListOptions) -> None:
+def partitions_(given: ListOptions) -> None:
     """List the partitions of the metadata table: size, last compaction, and how many commits could be removed.
 
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
@@ -67,25 +67,19 @@ def partitions_(common: TableOptions, given: ListOptions) -> None:
 
     In hudi-cli: `metadata stats`.
     """
-    table = common.table()
-    _list(common, given, "metadata partitions", table, table.metadata.partitions(), "no partitions")
+    table = given.table()
+    _list(given, "metadata partitions", table, table.metadata.partitions(), "no partitions")
 
 
 def _list(
-    common: TableOptions,
-    given: ListOptions,
-    command: str,
-    table: "HudiTable",
-    rows: "Rows[Any]",
-    empty: str,
-    hidden: tuple[str, ...] = (),
+    given: ListOptions, command: str, table: "HudiTable", rows: "Rows[Any]", empty: str, hidden: tuple[str, ...] = ()
 ) -> None:
     """For eyes, why there are no rows stands in their place."""
     rows = rows.kept()
-    unused = table.metadata.unused() if common.output == "text" and not list(rows) else None
+    unused = table.metadata.unused() if given.common.output == "text" and not list(rows) else None
     notes = [note for note in rows.notes if note != unused]
     empty = unused or empty
-    show_list(common, given, command, table, rows, empty, hidden=hidden, notes=notes)
+    show_list(given, command, table, rows, empty, hidden=hidden, notes=notes)
 
 
 metadata.add_command(hidden(partitions_), "stats")
@@ -94,25 +88,25 @@ metadata.add_command(hidden(partitions_), "stats")
 @metadata.command()
 @click.argument("file", metavar="FILE", type=PATH)
 @list_options()
-def columns(common: TableOptions, given: ListOptions, file: str) -> None:
+def columns(given: ListOptions, file: str) -> None:
     """List the statistics of each column of a data file, by the index column_stats. FILE is its path below the table.
 
     Fields within records are left out. As the procedure `show_metadata_table_column_stats`.
     """
-    table = common.table()
-    show_list(common, given, "metadata columns", table, table.metadata.columns(file), "no columns")
+    table = given.table()
+    show_list(given, "metadata columns", table, table.metadata.columns(file), "no columns")
 
 
 @metadata.command()
 @click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @list_options()
-def lookup(common: TableOptions, given: ListOptions, keys: tuple[str, ...]) -> None:
+def lookup(given: ListOptions, keys: tuple[str, ...]) -> None:
     """Look record keys up in the record index: the partition and the file group of each, or that it is not there.
 
     KEY is as in the column _hoodie_record_key. Only the file groups of the index are read that can have the keys.
     """
-    table = common.table()
-    show_list(common, given, "metadata lookup", table, table.metadata.lookup(keys), "no keys")
+    table = given.table()
+    show_list(given, "metadata lookup", table, table.metadata.lookup(keys), "no keys")
 
 
 @metadata.command()
@@ -124,11 +118,8 @@ def lookup(common: TableOptions, given: ListOptions, keys: tuple[str, ...]) -> N
     help="With --indexes: look only at N base files; for the record index, at N file groups of the data and N of the "
     "index. They are evenly chosen. Default: all.",
 )
-@list_options()
-@engine_options
-def verify(
-    common: TableOptions, given: ListOptions, engine_options: EngineOptions, indexes: bool, sample: int | None
-) -> None:
+@list_options(engine_options)
+def verify(given: ListOptions, indexes: bool, sample: int | None) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
     Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference.
@@ -143,7 +134,7 @@ def verify(
     if sample is not None and not indexes:
         raise UsageError("--sample goes with --indexes")
     label = "read the metadata table" if indexes else "list files"
-    with shown(label, common.progress) as progress, common.table(engine_options, monitor=progress) as table:
+    with shown(label, given.common.progress) as progress, given.table(progress) as table:
         rows: Rows[Any]
         agrees = "the metadata table agrees with storage"
         if not indexes:
@@ -152,7 +143,7 @@ def verify(
             rows, compared = table.metadata.verify_indexes(sample)
             agrees = f"no differences: {', '.join(compared)}" if compared else "no index was compared"
             agrees = agrees if table.core.indexes else "the metadata table has no indexes"
-    _list(common, given, "metadata verify", table, rows, agrees)
+    _list(given, "metadata verify", table, rows, agrees)
     different: list[Any] = list(rows)
     if different:
         between, hint = "the metadata table and storage", _STALE_LISTING

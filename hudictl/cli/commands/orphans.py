@@ -8,7 +8,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, run_change
 from hudictl.cli.keeping import Keeping, orphan_keeping_options
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import PATH, ChangeOptions, EngineOptions, TableOptions, engine_options, idle_option
+from hudictl.cli.options import PATH, ChangeOptions, engine_options, idle_option
 from hudictl.cli.pace import keep_files_option, keeps_files
 from hudictl.cli.progress import shown
 from hudictl.cli.tree import StrictGroup
@@ -28,19 +28,18 @@ def orphans() -> None:
 
 
 @orphans.command("list")
-@list_options()
-@engine_options
-def list_(common: TableOptions, engine_options: EngineOptions, given: ListOptions) -> None:
+@list_options(engine_options)
+def list_(given: ListOptions) -> None:
     """List orphans by path, each with the reason and the certainty: sure, or unknown.
 
     Files of pending writes are not orphans: see `hudictl failed-writes list`.
     """
     with (
-        shown("list files", common.progress) as progress,
-        common.table(engine_options, monitor=progress) as table,
+        shown("list files", given.common.progress) as progress,
+        given.table(progress) as table,
     ):
         rows = table.files.orphans().kept()
-    show_list(common, given, "orphans list", table, rows, "no orphans")
+    show_list(given, "orphans list", table, rows, "no orphans")
 
 
 @orphans.command()

@@ -4,7 +4,7 @@ import click
 
 from hudictl.cli.complete import partitions as complete
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options
+from hudictl.cli.options import ChangeOptions, engine_options
 from hudictl.cli.repairs import run_repair
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options
@@ -17,16 +17,15 @@ def partition() -> None:
 
 
 @partition.command("list")
-@list_options()
-@engine_options
-def list_(common: TableOptions, given: ListOptions, engine_options: EngineOptions) -> None:
+@list_options(engine_options)
+def list_(given: ListOptions) -> None:
     """List the partitions: their files and last write, and whether readers see them.
 
     State: used, dropped (each file group is replaced), empty (no data files), or missing (listed in the metadata table,
     but not on storage). In hudi-cli: `metadata list-partitions`.
     """
-    with common.table(engine_options) as table:
-        show_list(common, given, "partition list", table, table.partitions(), "no partitions")
+    with given.table() as table:
+        show_list(given, "partition list", table, table.partitions(), "no partitions")
 
 
 @partition.command()

@@ -7,7 +7,7 @@ import click
 
 from hudictl.cli.complete import partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options
+from hudictl.cli.options import as_of_option, engine_options
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings, UsageError
 
@@ -26,61 +26,40 @@ def record() -> None:
 @click.argument("key", metavar="KEY")
 @click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
 @as_of_option("Find the record as of this instant.")
-@list_options()
-@engine_options
-def find(
-    common: TableOptions,
-    given: ListOptions,
-    engine_options: EngineOptions,
-    key: str,
-    partition: str | None,
-    as_of: str | None,
-) -> None:
+@list_options(engine_options)
+def find(given: ListOptions, key: str, partition: str | None, as_of: str | None) -> None:
     """List the files that have the newest version of a record, as queries read it.
 
     KEY is the record's _hoodie_record_key. If the table has a record index, only the file group is read that it names.
     Else all are, but for base files whose range of keys or bloom filter excludes the key. The same key in several file
     groups is a row each.
     """
-    with common.table(engine_options) as table:
+    with given.table() as table:
         rows = table.records.find(key, partition, as_of)
-        show_list(common, given, "record find", table, rows, "no record has this key", hidden=("key", "file_id"))
+        show_list(given, "record find", table, rows, "no record has this key", hidden=("key", "file_id"))
 
 
 @record.command()
 @click.argument("key", metavar="KEY")
 @click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
-@list_options(by_time=True)
-@engine_options
-def history(
-    common: TableOptions, given: ListOptions, engine_options: EngineOptions, key: str, partition: str | None
-) -> None:
+@list_options(engine_options, by_time=True)
+def history(given: ListOptions, key: str, partition: str | None) -> None:
     """List the versions of a record that files still have, newest first.
 
     All file slices are looked at: older ones, and those of pending and rolled back writes, too. A version that several
     files have is shown once, with the newest of these.
     """
-    with common.table(engine_options) as table:
+    with given.table() as table:
         rows = given.ordered(table.records.history(key, partition, **given.times))
-        show_list(
-            common, given, "record history", table, rows, "no file has this key", by_time=True, hidden=("file_id",)
-        )
+        show_list(given, "record history", table, rows, "no file has this key", by_time=True, hidden=("file_id",))
 
 
 @record.command()
 @click.option("--partition", metavar="PARTITION", shell_complete=partitions, help="Look in this partition only.")
 @click.option("--global", "everywhere", is_flag=True, help="A key in two partitions is a duplicate, too.")
 @as_of_option("Find duplicates as of this instant.")
-@list_options()
-@engine_options
-def duplicates(
-    common: TableOptions,
-    given: ListOptions,
-    engine_options: EngineOptions,
-    partition: str | None,
-    everywhere: bool,
-    as_of: str | None,
-) -> None:
+@list_options(engine_options)
+def duplicates(given: ListOptions, partition: str | None, everywhere: bool, as_of: str | None) -> None:
     """List the records whose key queries read more than once in a partition, or with --global in the table.
 
     Nothing is changed. The keys of all newest file slices are read, and compared by digests on the engine. Each record
@@ -98,11 +77,9 @@ def duplicates(
             found = found or row.problem is None
             yield row
 
-    with common.table(engine_options) as table:
+    with given.table() as table:
         rows = table.records.duplicates(partition, as_of, everywhere=everywhere)
         shown = replace(rows, make=noticed)
-        show_list(
-            common, given, "record duplicates", table, shown, "no duplicates", hidden=("file_id", "kind", "repair_sql")
-        )
+        show_list(given, "record duplicates", table, shown, "no duplicates", hidden=("file_id", "kind", "repair_sql"))
     if found:
         raise Findings("there are duplicates: queries read keys more than once")

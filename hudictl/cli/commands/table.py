@@ -47,41 +47,41 @@ def show(common: TableOptions) -> None:
 @table.command()
 @click.option("--all", "unset", is_flag=True, help="Also the properties that are not set, with their defaults.")
 @list_options()
-def properties(common: TableOptions, given: ListOptions, unset: bool) -> None:
+def properties(given: ListOptions, unset: bool) -> None:
     """List the properties of the table (hoodie.properties): value, Hudi's default, and meaning.
 
     Those with another value than the default: --where changed=yes.
 
     In hudi-cli: `desc`.
     """
-    opened = common.table()
+    opened = given.table()
     hidden = () if unset else ("set",)
     rows = opened.properties(unset=unset)
-    show_list(common, given, "table properties", opened, rows, "no properties", hidden=hidden)
+    show_list(given, "table properties", opened, rows, "no properties", hidden=hidden)
 
 
 @table.command()
 @as_of_option("Show the schema as of this instant.")
 @click.option("--history", is_flag=True, help="List the writes that changed the schema, newest first.")
 @list_options()
-def schema(common: TableOptions, given: ListOptions, as_of: str | None, history: bool) -> None:
+def schema(given: ListOptions, as_of: str | None, history: bool) -> None:
     """Show the schema of the newest completed write, without Hudi's own columns: as JSON the Avro schema itself.
 
     --history: archived writes are included. Compactions and clusterings do not change a schema.
 
     In hudi-cli: `fetch table schema`.
     """
-    list_them = partial(show_list, common, given, "table schema", opened := common.table())
+    list_them = partial(show_list, given, "table schema", opened := given.table())
     if history:
         if as_of is not None:
             raise UsageError("--as-of does not go with --history")
         list_them(given.ordered(opened.schema_changes()), "no changes", by_time=True, hidden=("timeline",))
         return
     found = opened.schema(as_of)
-    if common.json:
+    if given.common.json:
         if given.where or given.columns or given.sort or given.limit is not None:
             raise UsageError("as JSON the schema is shown whole: without --where, --columns, --sort and --limit")
-        show_result(common, "table schema", opened.uri, found, ())
+        show_result(given.common, "table schema", opened.uri, found, ())
         return
     said = f"The schema of {found.instant}." if found and found.instant else "The schema at the table's creation."
     list_them(opened.fields(as_of), "no write has a schema", notes=[said] if found else [])

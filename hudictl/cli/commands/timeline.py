@@ -72,7 +72,6 @@ def timeline() -> None:
 )
 @list_options(by_time=True)
 def show(
-    common: TableOptions,
     given: ListOptions,
     actions: tuple[str, ...],
     states: tuple[str, ...],
@@ -89,22 +88,22 @@ def show(
 
     In hudi-cli: `timeline show active`, `timeline show incomplete`; in SQL: `show_timeline`.
     """
-    if watch is not None and common.output != "text":
+    if watch is not None and given.common.output != "text":
         raise UsageError("--watch goes with --output text")
-    if graphic and (common.output != "text" or given.where or given.columns or given.sort or given.relative):
+    if graphic and (given.common.output != "text" or given.where or given.columns or given.sort or given.relative):
         raise UsageError("--graph goes with --output text, without --where, --columns, --sort and --relative")
-    table = common.table()
+    table = given.table()
 
     def once() -> None:
         if graphic:
             bars = table.pictures.bars(actions, states, given.limit, metadata=with_metadata_table, **given.times)
-            _show_graph(common, bars, zone_known=table.core.zone is not None)
+            _show_graph(given.common, bars, zone_known=table.core.zone is not None)
             bars.tell_damaged()
         elif with_metadata_table:
             pairs = table.timeline_pairs(actions, states, **given.times)
-            show_list(common, given, "timeline show", table, pairs, "no instants", by_time=True)
+            show_list(given, "timeline show", table, pairs, "no instants", by_time=True)
         else:
-            _show(common, given, table, actions, states)
+            _show(given, table, actions, states)
 
     if watch is None:
         once()
@@ -116,13 +115,11 @@ def show(
             time.sleep(watch)
 
 
-def _show(
-    common: TableOptions, given: ListOptions, table: "HudiTable", actions: Sequence[str], states: Sequence[str]
-) -> None:
+def _show(given: ListOptions, table: "HudiTable", actions: Sequence[str], states: Sequence[str]) -> None:
     # Then no others are read.
     first = not given.times["ascending"] and not given.where and given.sort is None
     rows = table.timeline(actions, states, given.limit if first else None, **given.times)
-    if common.output == "text":
+    if given.common.output == "text":
         read = rows
         # One column for eyes: only writes have an operation, and only other actions a detail.
         rows = replace(
@@ -132,7 +129,7 @@ def _show(
             ),
         )
     hidden = ("target", "detail") if given.archived else ("timeline", "target", "detail")
-    show_list(common, given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)
+    show_list(given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)
 
 
 def _show_graph(common: TableOptions, bars: "Bars", *, zone_known: bool) -> None:

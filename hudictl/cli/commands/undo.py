@@ -7,7 +7,7 @@ import click
 from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.complete import instants_in
 from hudictl.cli.lists import ListOptions, list_options, show_list
-from hudictl.cli.options import ChangeOptions, TableOptions, idle_option
+from hudictl.cli.options import ChangeOptions, idle_option
 from hudictl.cli.pace import profile_given
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options, change_options_without_engine
@@ -42,10 +42,10 @@ def undo(change: ChangeOptions, instant: str, idle_ms: int) -> None:
 
 @undo.command("list")
 @list_options()
-def list_(common: TableOptions, given: ListOptions) -> None:
+def list_(given: ListOptions) -> None:
     """List the operations that kept their files, newest first: the space, and whether they can still be undone."""
-    table = common.table()
-    show_list(common, given, "undo list", table, given.ordered(table.undos()), "nothing is kept", by_time=True)
+    table = given.table()
+    show_list(given, "undo list", table, given.ordered(table.undos()), "nothing is kept", by_time=True)
 
 
 @undo.command()
