@@ -23,42 +23,23 @@ from hudictl.table.table import Table
 @dataclass(frozen=True)
 class PlanKind:
     """How saved plans of one kind are applied: their options, the change that they are, and what compares a new plan
-    with the saved one."""
+    with the saved one. ``targeted``: the change is of a target, to which the options say how."""
 
     options: type[Any] | None
-    change: Callable[[SavedPlan, Any], Change[Any, Any]]
+    change: Callable[..., Change[Any, Any]]
     check: Callable[[Table, SavedPlan, Any], str | None]
+    targeted: bool = True
 
 
 _KINDS = {
-    Kind.RESTORE: PlanKind(
-        RestoreOptions, lambda saved, options: changes.restore(saved.target, options), saved_plan.check_restore
-    ),
-    Kind.ROLLBACK: PlanKind(
-        RollbackOptions, lambda saved, options: changes.rollback(saved.target, options), saved_plan.check_rollback
-    ),
-    Kind.SAVEPOINT_CREATE: PlanKind(
-        SavepointOptions,
-        lambda saved, options: changes.savepoint_creation(saved.target, options),
-        saved_plan.check_savepoint,
-    ),
-    Kind.SAVEPOINT_DELETE: PlanKind(
-        None, lambda saved, _options: changes.savepoint_deletion(saved.target), saved_plan.check_savepoint
-    ),
-    Kind.SAVEPOINT_PRUNE: PlanKind(
-        PruneOptions, lambda _saved, options: changes.savepoint_prune(options), saved_plan.check_prune
-    ),
-    Kind.SERVICE_REMOVE: PlanKind(
-        ServiceOptions,
-        lambda saved, options: changes.service_removal(saved.target, options),
-        saved_plan.check_service_removal,
-    ),
-    Kind.METADATA_DROP: PlanKind(
-        DropOptions, lambda _saved, options: changes.metadata_drop(options), saved_plan.check_metadata_drop
-    ),
-    Kind.ORPHANS_DELETE: PlanKind(
-        OrphanOptions, lambda _saved, options: changes.orphan_deletion(options), saved_plan.check_orphans
-    ),
+    Kind.RESTORE: PlanKind(RestoreOptions, changes.restore, saved_plan.check_restore),
+    Kind.ROLLBACK: PlanKind(RollbackOptions, changes.rollback, saved_plan.check_rollback),
+    Kind.SAVEPOINT_CREATE: PlanKind(SavepointOptions, changes.savepoint_creation, saved_plan.check_savepoint),
+    Kind.SAVEPOINT_DELETE: PlanKind(None, changes.savepoint_deletion, saved_plan.check_savepoint),
+    Kind.SAVEPOINT_PRUNE: PlanKind(PruneOptions, changes.savepoint_prune, saved_plan.check_prune, targeted=False),
+    Kind.SERVICE_REMOVE: PlanKind(ServiceOptions, changes.service_removal, saved_plan.check_service_removal),
+    Kind.METADATA_DROP: PlanKind(DropOptions, changes.metadata_drop, saved_plan.check_metadata_drop, targeted=False),
+    Kind.ORPHANS_DELETE: PlanKind(OrphanOptions, changes.orphan_deletion, saved_plan.check_orphans, targeted=False),
 }
 
 
@@ -73,6 +54,12 @@ class ReadPlan:
     def kind(self) -> Kind:
         return self.saved.kind
 
+    @property
+    def arguments(self) -> list[Any]:
+        """Those of the change: its target and its options, as far as it has them."""
+        kind = _KINDS[self.kind]
+        return [*([self.saved.target] if kind.targeted else []), *([self.options] if kind.options else [])]
+
     def refuse_another_place(self) -> None:
         """Raises Conflict: the table that the plan names is not the one that it was made for."""
         saved_plan.refuse_another_place(self.saved)
@@ -86,7 +73,7 @@ class ReadPlan:
 
     def change(self) -> Change[Any, Any]:
         """The change: it is planned again, and compared."""
-        made = _KINDS[self.kind].change(self.saved, self.options)
+        made = _KINDS[self.kind].change(*self.arguments)
         said: list[str | None] = []
 
         def plan(session: Session) -> Any:

@@ -17,26 +17,24 @@ from hudictl.errors import Conflict, NotFound, Refused, Unreadable, UsageError
 from hudictl.formats.limits import PLAN_BYTES
 
 if TYPE_CHECKING:
-    from hudictl.ops.saved_plan import SavedPlan
     from hudictl.ops.session import Kind
 
 _PART_BYTES = 1024 * 1024
 
 
-def kinds() -> "Mapping[Kind, Callable[[SavedPlan, Any], ChangeCommand[Any, Any]]]":
-    """How a command speaks of the changes that saved plans are."""
+def kinds() -> "Mapping[Kind, Callable[..., ChangeCommand[Any, Any]]]":
+    """How a command speaks of the changes that saved plans are: by the command's name, and ``ReadPlan.arguments``."""
     from hudictl.ops.session import Kind
 
-    name = "apply"
     return {
-        Kind.RESTORE: lambda saved, options: restore.restore_change(name, saved.target, options),
-        Kind.ROLLBACK: lambda saved, options: rollback.rollback_change(name, saved.target, options),
-        Kind.SAVEPOINT_CREATE: lambda saved, options: savepoint.create_change(name, saved.target, options),
-        Kind.SAVEPOINT_DELETE: lambda saved, _options: savepoint.delete_change(name, saved.target),
-        Kind.SAVEPOINT_PRUNE: lambda _saved, options: savepoint_prune.prune_change(name, options),
-        Kind.SERVICE_REMOVE: lambda saved, options: rollback.service_change(name, saved.target, options),
-        Kind.METADATA_DROP: lambda _saved, options: metadata.drop_change(name, options),
-        Kind.ORPHANS_DELETE: lambda _saved, options: orphans.delete_change(name, options),
+        Kind.RESTORE: restore.restore_change,
+        Kind.ROLLBACK: rollback.rollback_change,
+        Kind.SAVEPOINT_CREATE: savepoint.create_change,
+        Kind.SAVEPOINT_DELETE: savepoint.delete_change,
+        Kind.SAVEPOINT_PRUNE: savepoint_prune.prune_change,
+        Kind.SERVICE_REMOVE: rollback.service_change,
+        Kind.METADATA_DROP: metadata.drop_change,
+        Kind.ORPHANS_DELETE: orphans.delete_change,
     }
 
 
@@ -76,7 +74,7 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     agreed = ChangeOptions(common, plan, yes=True, single_operator=single_operator, engine=engine_options)
     core = agreed.open()
     try:
-        run_change(kinds()[read.kind](saved, read.options), agreed, read.check, core)
+        run_change(kinds()[read.kind]("apply", *read.arguments), agreed, read.check, core)
     except (NotFound, Conflict, Refused, Unreadable) as error:
         # A copy may be meant: what does not fit is refused, and then it is told.
         if core.uri != saved.table:
