@@ -19,7 +19,13 @@ FAULTS = (
         TESTS,
     ),
     Fault(REPORT, "scan_as_of(scan_rule(table), as_of)", "scan_rule(table)", "later logs count, too", TESTS),
-    Fault(REPORT, "newest_of(list(slices))", "list(slices)[:1]", "base files of a compaction are passed over", TESTS),
+    Fault(
+        "reports/logs/merged.py",
+        "newest_of(list(slices))",
+        "list(slices)[:1]",
+        "base files of a compaction are passed over",
+        TESTS,
+    ),
     Fault(REPORT, " and copy.file not in older", "", "Hudi is said to keep a record that it drops", TESTS),
     Fault(
         "formats/record_merge.py",
