@@ -129,9 +129,9 @@ class Judge:
 
     # Reading
 
-    def rows(self, path: Path, metadata: bool = True, as_of: str | None = None) -> Rows:
-        """Snapshot read of (id, ts, val), through the metadata table or by listing: {"count", "digest"}."""
-        return dict(self.call("rows", path=path, metadata=metadata, as_of=as_of))
+    def rows(self, path: Path, metadata: bool = True, as_of: str | None = None, query: str = "snapshot") -> Rows:
+        """A read of (id, ts, val), through the metadata table or by listing: {"count", "digest"}."""
+        return dict(self.call("rows", path=path, metadata=metadata, as_of=as_of, query=query))
 
     def both_rows(self, path: Path, as_of: str | None = None) -> Rows:
         """What both kinds of reader see; raises AssertionError when they differ."""

@@ -1,9 +1,11 @@
 """Tables with a savepoint on S, and later writes of which the archive has some: made by the real Hudi."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.helpers import drop, put
 from tests.interop.judge import Judge
 from tests.interop.killed import LAZY
 from tests.interop.make_history import ARCHIVED
@@ -14,6 +16,21 @@ COW = {**ARCHIVED, "hoodie.clean.automatic": "true"}
 # Of delta commits only those before a compaction are archived.
 COMPACTED = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
 MOR = COW | MERGE_ON_READ | COMPACTED
+METADATA: Mapping[str, Mapping[str, str]] = {
+    "files": {},
+    "nothing": NO_METADATA,
+    "indexes": {
+        "hoodie.metadata.index.column.stats.enable": "true",
+        "hoodie.metadata.index.bloom.filter.enable": "true",
+        "hoodie.metadata.record.index.enable": "true",
+    },
+}
+"""What the writers' metadata table has."""
+ARCHIVES = ("part", "whole", "cut")
+"""How much of the history the archive has: some of it, all of it, or all of it but the newest that it had."""
+
+SECOND = rows("ab", 2, range(0, 30, 2))
+"""The rows of the target's own write."""
 
 
 @dataclass
@@ -129,15 +146,33 @@ ON_COPY_ON_WRITE: Shapes = {shape.__name__: shape for shape in (rolled_back, fai
 ON_MERGE_ON_READ: Shapes = {shape.__name__: shape for shape in (compacted, logs_compacted)}
 
 
-def make(hudi: Judge, folder: Path, options: Mapping[str, str], shape: Callable[[Written], None]) -> Written:
+def cut(path: Path) -> None:
+    """The newest file of the archive is lost, as by a clean-up of old files."""
+    if logs := sorted((path / ".hoodie/archived").glob(".commits_.archive.*")):
+        drop(logs[-1])
+        return
+    folder = path / ".hoodie/timeline/history"
+    manifest = folder / f"manifest_{(folder / '_version_').read_text()}"
+    named = json.loads(manifest.read_text())
+    drop(folder / named["files"].pop()["fileName"])
+    put(manifest, json.dumps(named).encode())
+
+
+def make(
+    hudi: Judge, folder: Path, options: Mapping[str, str], shape: Callable[[Written], None], archive: str = "part"
+) -> Written:
     """A table of three partitions, updated once before S; then the shape of its history. Its rows are those of S."""
     table = Written(hudi, folder / "table", options, {})
-    first, second = rows("abc", 1), rows("ab", 2, range(0, 30, 2))
+    first = rows("abc", 1)
     hudi.create(table.path, first, options)
-    table.target = hudi.upsert(table.path, second, options=options)
-    table.expected = {row[0]: row for row in [*first, *second]}
+    table.target = hudi.upsert(table.path, SECOND, options=options)
+    table.expected = {row[0]: row for row in [*first, *SECOND]}
     hudi.savepoint(table.path, table.target, options)
     at_target = dict(table.expected)
     shape(table)
+    for _ in range(0 if archive == "part" else 3):
+        table.upsert()
+    if archive == "cut":
+        cut(table.path)
     table.expected = at_target
     return table

@@ -84,8 +84,8 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         told |= backed_up_commits(
             table, [time for time, entry in first.removed.items() if entry is None or entry.pending]
         )
-    ways = (with_lost(scope, facts.commits, told) for scope in ways)
-    scope, found = _possible(facts, session.engine, with_lost(first, facts.commits, told), ways, told)
+    ways = (with_lost(scope, facts, told) for scope in ways)
+    scope, found = _possible(facts, session.engine, with_lost(first, facts, told), ways, told)
     liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
     discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
 

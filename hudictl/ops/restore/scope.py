@@ -1,9 +1,10 @@
 """The scope of a restore, before any data file is listed: the target, pending operations, the instants to remove."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hudictl.errors import Conflict
+from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.archived_timeline import LOST, ArchivedInstant
 from hudictl.formats.commit_metadata import previous_of
 from hudictl.formats.instants import DELTACOMMIT, Instant, State
@@ -11,8 +12,9 @@ from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Session
-from hudictl.state.facts import Signs
+from hudictl.state.facts import Facts, Signs
 from hudictl.state.files.savepoints import Saved, find_saved, read_saved
+from hudictl.state.orphans.lost_end import lost_after, lost_inside
 from hudictl.state.pending import (
     PendingRestore,
     PendingRollback,
@@ -26,9 +28,10 @@ from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unfinished import restores_to
 from hudictl.state.writable import known_timeline
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
+from hudictl.table.metadata.listing import listing_table
 from hudictl.table.operations import BegunOptions, begun_plan, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 from hudictl.table.timeline.archived_writes import writes_after
 from hudictl.table.timeline.commits import Commits
 
@@ -113,25 +116,45 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
         yield Scope(signs, target, options, found, others, savepoint, commit, rule, removed, archived, foreign)
 
 
-def with_lost(scope: Scope, commits: Commits, backup: Commits) -> Scope:
-    """Also the writes after the target on which later ones are based, though neither timeline nor archive has them: the
-    archive is cut. Raises Unreadable.
+def with_lost(scope: Scope, facts: Facts, backup: Commits) -> Scope:
+    """Also the writes after the target that neither timeline nor archive has, though later ones are based on them, or
+    their files are there: the archive is cut. Raises Unreadable, StorageFailed, EngineFailed.
 
     Args:
-        commits: the metadata of the writes on the timeline.
-        backup: of the instants to remove that the timeline has not.
+        backup: the metadata of the instants to remove that the timeline has not.
     """
     removed, timeline = scope.removed, scope.signs.timeline
-    on_timeline = (commits[time] for time, entry in removed.items() if entry is not None)
+    on_timeline = (facts.commits[time] for time, entry in removed.items() if entry is not None)
     known = removed.keys() | {entry.time for entry in timeline.instants}
     named = previous_of([*on_timeline, *(commit for time, commit in backup.items() if time in removed)])
     # What the savepoint names, readers of the target saw.
-    named -= known | scope.savepointed.instants
-    lost = sorted((time for time in named if time > scope.target), reverse=True)
-    if not lost:
+    unsaved = named.union(_lost(facts, scope)) - known - scope.savepointed.instants
+    times = sorted((time for time in unsaved if time > scope.target), reverse=True)
+    if not times:
         return scope
-    found = {time: ArchivedInstant(time, DELTACOMMIT, State.COMPLETED, LOST) for time in lost}
-    return replace(scope, removed={**removed, **dict.fromkeys(lost)}, archived={**scope.archived, **found})
+    found = {time: ArchivedInstant(time, DELTACOMMIT, State.COMPLETED, LOST) for time in times}
+    return replace(scope, removed={**removed, **dict.fromkeys(times)}, archived={**scope.archived, **found})
+
+
+def _lost(facts: Facts, scope: Scope) -> frozenset[str]:
+    """The writes that no record has, though their files are there; where nothing is archived, only those that the
+    metadata table knows as completed. A restore that has begun keeps to its plan. Raises as ``with_lost``."""
+    if scope.pending is not None:
+        return frozenset()
+    known = _known_as_completed(facts)
+    if not (scope.archived or known):
+        return frozenset()
+    # One that was requested before the target's completion may have been completed before it, too.
+    completion = scope.commit.completion_time if scope.rule == COMPLETION else None
+    found = lost_after(facts, max(scope.target, completion or ""))
+    return found if scope.archived else found & known
+
+
+def _known_as_completed(facts: Facts) -> frozenset[str]:
+    with suppress(Unreadable):
+        metadata = listing_table(facts.table)
+        return lost_inside(facts, load_timeline(metadata)) if metadata is not None else frozenset()
+    return frozenset()
 
 
 def check_signs(

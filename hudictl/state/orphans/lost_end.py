@@ -13,7 +13,7 @@ from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.files.late_blocks import SliceBlocks, late_blocks
 from hudictl.state.orphans.find import find_orphans, without_record
-from hudictl.state.orphans.ownership import has_strangers
+from hudictl.state.orphans.ownership import has_strangers, strange_times
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.timeline.active import Timeline, read_instant
 
@@ -63,6 +63,15 @@ def lost_end(facts: Facts, beyond: Iterable[StoredFile], blocks: Iterable[SliceB
         paths.add(file.path)
     last = facts.timeline.last_write
     return LostEnd(last, tuple(sorted(times)), tuple(sorted(paths)), len(logs)) if paths else None
+
+
+def lost_after(facts: Facts, since: str) -> frozenset[str]:
+    """The instants within the timeline, after some time, that no record explains although their files are there: the
+    archive is cut. Readers treat these files as committed once the timeline begins after them (Hudi 0.15.0 to 1.2.0).
+    Raises as ``without_record``; EngineFailed."""
+    known = frozenset(entry.time for entry in facts.timeline.instants)
+    times = chain.from_iterable(facts.sweep.over("look for lost writes", partial(strange_times, known)))
+    return without_record(facts, {time for time in times if since < time < facts.timeline.last_write})
 
 
 def lost_inside(facts: Facts, metadata: Timeline) -> frozenset[str]:

@@ -17,6 +17,7 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+from hudictl.reports.health.finding import ERROR
 from hudictl.state.timeline.targets import find_commit
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.archive import archived_after, archived_writes_after
@@ -24,6 +25,8 @@ from hudictl.table.timeline.commits import read_commit
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, drop, plan, put, restore, session, tree
+from tests.reports.health.check_support import check
+from tests.state.orphans.find_support import lose, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATE = "20261122235959000"
@@ -118,6 +121,38 @@ def test_the_archive_is_cut(archived: Callable[[str], Copy], version: str) -> No
     assert {entry.path for entry in made.undo.files} == going
     restore(copy, target)
     assert not any(path in copy.data() for path in going)
+
+
+@VERSIONS
+@pytest.mark.parametrize("explained", [False, True])
+def test_files_of_a_write_that_the_archive_has_lost(
+    archived: Callable[[str], Copy], version: str, explained: bool
+) -> None:
+    """No later write is based on it. Its rows would come back once the timeline begins after it. What a rollback
+    explains stays for ``orphans delete``."""
+    copy = archived(version)
+    target, first = named(copy, "S", "L1")
+    lost = time_plus_ms(first, 1)
+    body = next(copy.path / path for path in sorted(copy.data()) if path.endswith(".parquet")).read_bytes()
+    put(copy.path / f"a/0b6f1c9e-5a5e-4c41-9d5e-3f1a2b3c4d5e-0_0-1-1_{lost}.parquet", body)
+    if explained:
+        rolled_back(copy, lost)
+    made = plan(copy, target)
+    assert ((lost, "LOST") in [(entry.time, entry.state) for entry in made.undo.instants]) != explained
+    restore(copy, target)
+    assert any(lost in path for path in copy.data()) == explained
+    assert [entry.finding for entry in check(copy) if entry.severity == ERROR] == []
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_delta_commit_that_is_lost_in_the_middle(unpack: Unpack, version: str) -> None:
+    """Nothing is archived, and no later write is based on its logs: the metadata table knows it."""
+    copy = unpack(version, "mor_part")
+    target, lost = copy.commits[:2]
+    assert lose(copy, lost)
+    restore(copy, target, options=RestoreOptions(to_instant=True))
+    assert not any(lost in path for path in copy.data())
+    assert [entry.finding for entry in check(copy) if entry.severity == ERROR] == []
 
 
 def test_a_commit_that_the_savepoint_names_is_not_lost(archived: Callable[[str], Copy]) -> None:
