@@ -303,8 +303,7 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
             # Spark ran this task twice at once, or another log appeared after the listing: look at it.
             status = storage.stat(data_path(task.partition, name))
             logs = (*task.logs, (name, status.size if status else 0))
-            later = BlockTask(task.storage, task.partition, task.file_id, task.base_instant, logs, task.targets)
-            return write_rollback_blocks(later)
+            return write_rollback_blocks(replace(task, logs=logs))
         found |= {target: BlockFile(target, name, len(body)) for target in missing}
     return [found[target] for target in task.targets]
 

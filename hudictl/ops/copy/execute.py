@@ -14,11 +14,12 @@ from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, order, parse_instant_
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.ops.copy.plan import BEGIN_AGAIN, CopyPlan, read_target
 from hudictl.ops.copy.planning import OF_COPIES
-from hudictl.ops.copy.verify import block_tasks, copy_tasks, each, made_metafiles, wrong_paths
+from hudictl.ops.copy.verify import copy_tasks, each, made_metafiles, wrong_paths
 from hudictl.ops.restore.protection import end_protection, publish
 from hudictl.ops.savepoint.deletion import nothing_waits_for
 from hudictl.ops.savepoint.planning import check_signs
 from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.undo.plan import block_tasks
 from hudictl.phrases import first_few
 from hudictl.state.facts import read_signs
 from hudictl.state.files.savepoints import copy_comment, read_savepoint_head
@@ -197,7 +198,7 @@ def _drop_outdated(table: Table, plan: CopyPlan, target: Storage) -> None:
 def _complete(session: Session, plan: CopyPlan, target: Storage) -> list[tuple[str, str, int]]:
     """Writes what the copy has beside the table's files: rollback blocks, and metafiles that are missing. Returns
     them, as partition, name and size."""
-    tasks = block_tasks(plan, target)
+    tasks = block_tasks(target, plan.marked)
     blocks = each(session, "write rollback blocks", write_rollback_blocks, tasks)
     found = [
         (task.partition, block.name, block.size)

@@ -13,9 +13,10 @@ from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, data_pat
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.ops.copy.plan import CopyPlan
 from hudictl.ops.session import Session
+from hudictl.ops.undo.plan import block_tasks
 from hudictl.storage import Storage
 from hudictl.table.properties import read_properties
-from hudictl.workers import BlockTask, lacking_blocks
+from hudictl.workers import lacking_blocks
 
 Task = TypeVar("Task")
 Value = TypeVar("Value")
@@ -33,14 +34,6 @@ def copy_tasks(session: Session, plan: CopyPlan, target: Storage) -> list[CopyTa
     source = session.table.storage
     parts = (part for folder in (*plan.meta, *plan.folders) for part in in_parts(folder))
     return [CopyTask(source, target, part, plan.resumes, plan.logs_grow) for part in parts]
-
-
-def block_tasks(plan: CopyPlan, target: Storage) -> list[BlockTask]:
-    """The slices that get rollback blocks."""
-    return [
-        BlockTask(target, entry.partition, entry.file_id, entry.base_instant, entry.logs, entry.targets)
-        for entry in plan.marked
-    ]
 
 
 def made_metafiles(plan: CopyPlan) -> list[tuple[str, bytes]]:
@@ -73,7 +66,7 @@ def wrong_paths(session: Session, plan: CopyPlan, target: Storage, more: Iterabl
 
 def differences(session: Session, plan: CopyPlan, target: Storage) -> list[str]:
     """The same of a copy that is a table already, with its rollback blocks and properties: nothing is written."""
-    tasks = block_tasks(plan, target)
+    tasks = block_tasks(target, plan.marked)
     own = {
         data_path(task.partition, next_log_name(dict(task.logs), task.file_id, task.base_instant, WRITE_TOKEN))
         for task in tasks
