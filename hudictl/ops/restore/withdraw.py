@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from hudictl import workers
-from hudictl.engine.base import values
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
@@ -19,8 +17,7 @@ from hudictl.ops.restore.protection import end_protection
 from hudictl.ops.restore.table_type import is_of, set_type
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
-from hudictl.ops.undo.blocks import marked_slices, stored_targets
-from hudictl.ops.undo.plan import block_tasks
+from hudictl.ops.undo.untouched import logs_with_blocks
 from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles, partitions_of
@@ -283,10 +280,7 @@ def _nothing_deleted(
                 hint=f"move {quoted(table)}/.hoodie out of the table, then run the command again",
             )
 
-    targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
-    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep))
-    found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
-    lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]
+    lost += [f"{log} (a rollback block)" for log in logs_with_blocks(facts, session.engine, plans)]
     lost += _hashing_lost(session, facts, copies)
     lost += _archived_lost(facts, restore, instants)
     if lost:

@@ -6,6 +6,7 @@ from hudictl import workers
 from hudictl.engine.base import Engine, values
 from hudictl.errors import Refused
 from hudictl.formats.instants import State
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
@@ -46,8 +47,13 @@ def _done(facts: Facts, engine: Engine, rollback: PendingRollback) -> str:
     absent = facts.sweep.absent(names)
     if absent:
         return f"{absent[0]} is no longer on storage"
-    targets = ((plan.target.time, block) for block in stored_targets(plan))
+    blocks = logs_with_blocks(facts, engine, [plan])
+    return f"{blocks[0]} contains a rollback block" if blocks else ""
+
+
+def logs_with_blocks(facts: Facts, engine: Engine, plans: Sequence[StoredRollbackPlan]) -> list[str]:
+    """The logs in which rollbacks have written a block, by their plans. Raises StorageFailed, EngineFailed."""
+    targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep))
     found = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
-    blocks = [block.name for blocks in found for block in blocks.values()]
-    return f"{blocks[0]} contains a rollback block" if blocks else ""
+    return [block.name for blocks in found for block in blocks.values()]
