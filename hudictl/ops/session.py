@@ -20,6 +20,7 @@ from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import instant_now
 
 
 class Kind(Enum):
@@ -121,14 +122,6 @@ class Session:
         return lock_config(self.table, self.locking)
 
 
-class Run(Protocol):
-    """An operation that may begin, after the second look; ``time`` names its record."""
-
-    @property
-    def time(self) -> str: ...
-
-
-TimedRun = TypeVar("TimedRun", bound=Run)
 AnyRun = TypeVar("AnyRun")
 Report = TypeVar("Report")
 Found = TypeVar("Found")
@@ -151,23 +144,23 @@ def changing(
     target: str,
     plan: Mapping[str, object],
     *,
-    look: Callable[[Hold], TimedRun],
-    work: Callable[[TimedRun], Report],
+    look: Callable[[], Found],
+    work: Callable[[Begun[Found]], Report],
 ) -> Report:
-    """``changing_all`` for one operation.
+    """``changing_all`` for one operation of one step.
 
     Args:
         target: the target in the record.
         plan: the plan in the record.
         work: changes the table; returns a dataclass, which the record keeps.
     """
-    (report,) = changing_all(
-        session,
-        kind,
-        ((target, plan),),
-        look=lambda held: ((run := look(held)), (run.time,)),
-        work=lambda run: (work(run),),
-    )
+
+    def begin(held: Hold) -> tuple[Begun[Found], Sequence[str]]:
+        found = look()
+        run = Begun(held, instant_now(session.table), found)
+        return run, (run.time,)
+
+    (report,) = changing_all(session, kind, ((target, plan),), look=begin, work=lambda run: (work(run),))
     return report
 
 

@@ -16,11 +16,10 @@ from hudictl.state.timeline.unfinished import way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table, wrong_type
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.properties_known import known_properties, require_value
 from hudictl.table.table import TYPE, Table
-from hudictl.table.timeline.active import Timeline, instant_now
+from hudictl.table.timeline.active import Timeline
 
 _OTHERS = {
     CHECKSUM: "it is computed from the names of table and database",
@@ -125,13 +124,13 @@ def set_properties(session: Session, plan: PropertyPlan, options: PropertyOption
     """
     table = session.table
 
-    def look(held: Hold) -> Begun[PropertyPlan]:
+    def look() -> PropertyPlan:
         now = plan_properties(session, options)
         if now.nothing_to_do:
             raise NothingLeft
         if now.changes != plan.changes:
             raise Conflict("hoodie.properties has changed since planning", hint="run the command again")
-        return Begun(held, instant_now(table), now)
+        return now
 
     def work(run: Begun[PropertyPlan]) -> PropertyPlan:
         run.held.check()

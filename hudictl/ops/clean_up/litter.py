@@ -17,9 +17,8 @@ from hudictl.storage import delete_all
 from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import instant_now, load_timeline, pending_rollbacks
+from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from hudictl.table.writers.heartbeats import heartbeat_path, list_heartbeats
 from hudictl.table.writers.markers import look_at_markers, marker_folder, marker_folders
 
@@ -83,13 +82,12 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
     if shown is None:
         return
 
-    def look(held: Hold) -> Begun[None]:
+    def look() -> None:
         now = plan_heartbeat_deletion(session, plan.target).heartbeat
         if now is None:
             raise NothingLeft
         if (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):
             raise _moved(f"the heartbeat of {plan.target}")
-        return Begun(held, instant_now(session.table), None)
 
     def work(run: Begun[None]) -> HeartbeatRow:
         run.held.check()
@@ -155,13 +153,12 @@ def delete_markers(session: Session, plan: MarkerDeletion) -> None:
     if shown is None:
         return
 
-    def look(held: Hold) -> Begun[None]:
+    def look() -> None:
         now = plan_marker_deletion(session, plan.target).folder
         if now is None:
             raise NothingLeft
         if now != shown:
             raise _moved(f"the marker folder of {plan.target}")
-        return Begun(held, instant_now(session.table), None)
 
     def work(run: Begun[None]) -> MarkerFolderRow:
         run.held.check()

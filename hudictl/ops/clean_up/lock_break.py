@@ -25,10 +25,10 @@ from hudictl.table.locks.config import (
     LockSign,
     MetastoreLock,
 )
-from hudictl.table.locks.hold import Hold, locked
+from hudictl.table.locks.hold import locked
 from hudictl.table.locks.providers import look_at_lock
 from hudictl.table.metadata.listing import listing_table
-from hudictl.table.timeline.active import instant_now, load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 _MARGIN_MS = 5_000
 """How much longer than its lease a lock is watched."""
@@ -138,13 +138,12 @@ def break_lock(session: Session, plan: LockBreak) -> None:
     if shown is None or lock is None:
         return
 
-    def look(held: Hold) -> Begun[None]:
+    def look() -> None:
         now = plan_lock_break(session, plan.dead_after_ms).lock
         if now is None:
             raise NothingLeft
         if (now.content, now.owner) != (shown.content, shown.owner):
             raise Conflict(f"the lock {now.path} has changed since planning", hint="run the command again")
-        return Begun(held, instant_now(session.table), None)
 
     def work(run: Begun[None]) -> LockSign:
         run.held.check()

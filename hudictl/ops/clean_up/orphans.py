@@ -45,7 +45,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import Known, metadata_table_in_use
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import instant_now, load_timeline
+from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.commits import LazyCommits, raise_unreadable
 
 
@@ -269,12 +269,12 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         Kind.ORPHANS_DELETE,
         "",
         plan.summary,
-        look=lambda held: _look_again(session, plan, held),
+        look=lambda: _look_again(session, plan),
         work=lambda run: _delete(_keeping(session, plan, run.time), plan, run),
     )
 
 
-def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
+def _look_again(session: Session, plan: OrphanPlan) -> None:
     table = session.table
     signs = read_signs(table)
     _check_signs(session, signs)
@@ -285,7 +285,6 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     if plan.metadata_table.mode is Mode.FORWARD:
         unchanged(table, plan.metadata_table)
         clock.metadata_time_can_be_given(table, signs.timeline)
-    return Begun(held, instant_now(table), None)
 
 
 def _keeping(session: Session, plan: OrphanPlan, time: str) -> Session:

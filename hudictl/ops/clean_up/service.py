@@ -26,11 +26,10 @@ from hudictl.state.timeline.targets import what_it_may_be
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.operations import last_operation_on
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
+from hudictl.table.timeline.active import delete_instant, load_timeline
 
 
 @dataclass(frozen=True)
@@ -95,12 +94,12 @@ def plan_service_removal(session: Session, target: str, options: ServiceOptions 
 def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRemoval:
     """Removes it. Raises as ``plan_service_removal``; Conflict: it has changed since planning."""
 
-    def look(held: Hold) -> Begun[Instant]:
+    def look() -> Instant:
         instant, now = _planned(session, plan.target, plan.options, again=True)
         if now.files != plan.files:
             raise Conflict(f"{instant} has changed since planning", hint="run the command again: it makes a new plan")
         session.monitor.step(f"remove the {plan.action}")
-        return Begun(held, instant_now(session.table), instant)
+        return instant
 
     def work(run: Begun[Instant]) -> ServiceRemoval:
         run.held.check()

@@ -26,9 +26,8 @@ from hudictl.state.files.savepoints import copy_comment, read_savepoint_head
 from hudictl.state.timeline.targets import find_commit
 from hudictl.storage import Storage, delete_all, entries_of
 from hudictl.table.copied import RECORD
-from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import Timeline, instant_now, load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 from hudictl.table.timeline.archive import archived_among
 from hudictl.workers import write_rollback_blocks
 
@@ -114,13 +113,12 @@ def _protect(session: Session, plan: CopyPlan) -> None:
     """Publishes the savepoint: writers go on, and no clean deletes what is copied."""
     table = session.table
 
-    def look(held: Hold) -> Begun[None]:
+    def look() -> None:
         signs = read_signs(table)
         # A savepoint that is there has passed this, and has kept the files from all cleans since.
         if read_savepoint_head(table, signs.timeline, plan.as_of) is None:
             check_signs(session, signs, find_commit(table, signs.timeline, plan.as_of), OF_COPIES)
         _refuse_cleaned(plan, signs.timeline)
-        return Begun(held, instant_now(table), None)
 
     def work(run: Begun[None]) -> Protection:
         run.held.check()
@@ -150,17 +148,20 @@ def _release(session: Session, plan: CopyPlan) -> None:
     it."""
     table = session.table
 
-    def look(held: Hold) -> Begun[None]:
-        nothing_waits_for(read_signs(table), plan.as_of)
-        return Begun(held, instant_now(table), None)
-
     def work(run: Begun[None]) -> Protection:
         run.held.check()
         end_protection(table, plan.as_of, lambda found: found.comment == copy_comment(plan.to))
         return Protection(plan.as_of, "deleted")
 
     session.monitor.step("end the protection of the source")
-    changing(session, Kind.COPY, plan.as_of, {"to": plan.to, "savepoint": "deleted"}, look=look, work=work)
+    changing(
+        session,
+        Kind.COPY,
+        plan.as_of,
+        {"to": plan.to, "savepoint": "deleted"},
+        look=lambda: nothing_waits_for(read_signs(table), plan.as_of),
+        work=work,
+    )
 
 
 def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:

@@ -25,7 +25,6 @@ from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes, drop_metadata_table, keeping_none, look
 from hudictl.table.metadata.definitions import damaged_definitions, is_defined, reset_damaged
 from hudictl.table.metadata.listing import read_known
@@ -38,7 +37,7 @@ from hudictl.table.metadata.place import (
 )
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table, opened_again
-from hudictl.table.timeline.active import instant_now, load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 
 @dataclass(frozen=True)
@@ -287,16 +286,16 @@ def drop_metadata(session: Session, plan: DropPlan) -> DropResult:
         Kind.METADATA_DROP,
         plan.target,
         plan.summary,
-        look=lambda held: _look_again(session, plan, held),
+        look=lambda: _look_again(session, plan),
         work=lambda run: _drop(_keeping(session, plan, run.time), plan, run),
     )
 
 
-def _look_again(session: Session, plan: DropPlan, held: Hold) -> Begun[DropPlan]:
+def _look_again(session: Session, plan: DropPlan) -> DropPlan:
     """Plans again: files that only the metadata table hides may have appeared since."""
     now = plan_metadata_drop(session, plan.options)
     refuse_moved(plan.fingerprint, now.fingerprint)
-    return Begun(held, instant_now(session.table), now)
+    return now
 
 
 def _keeping(session: Session, plan: DropPlan, time: str) -> Session:

@@ -17,10 +17,8 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
 from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_folder, room_times
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import instant_now
 
 
 @dataclass(frozen=True)
@@ -115,15 +113,14 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
         Kind.UNDO_DROP,
         ", ".join(entry.undo for entry in plan.dropped),
         {"dropped": [asdict(entry) for entry in plan.dropped]},
-        look=lambda held: _look_again(session, plan, held),
+        look=lambda: _look_again(session, plan),
         work=work,
     )
 
 
-def _look_again(session: Session, plan: UndoDrop, held: Hold) -> Begun[None]:
+def _look_again(session: Session, plan: UndoDrop) -> None:
     if plan_drop(session, [entry.undo for entry in plan.dropped], plan.older_than_ms).dropped != plan.dropped:
         raise Conflict("what is kept has changed since planning", hint="run the command again")
-    return Begun(held, instant_now(session.table), None)
 
 
 def _named(table: Table, time: str, begun: str | None) -> Room | None:

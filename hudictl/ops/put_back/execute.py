@@ -63,7 +63,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import listed_partitions
 from hudictl.table.properties import update_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import delete_instant_files, instant_now, load_timeline
+from hudictl.table.timeline.active import delete_instant_files, load_timeline
 
 _PROPERTIES = (PROPERTIES, PROPERTIES_BACKUP)
 _MAY_BE_HIDDEN = (Kind.ROLLBACK.value, Kind.ORPHANS_DELETE.value)
@@ -94,12 +94,12 @@ def execute_undo(session: Session, plan: UndoPlan, idle_ms: int) -> UndoResult:
         Kind.UNDO,
         plan.undoes,
         plan.summary,
-        look=lambda held: _look_again(session, plan, idle_ms, held),
+        look=lambda: _look_again(session, plan, idle_ms),
         work=lambda run: _put_back(session, plan, idle_ms, run),
     )
 
 
-def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> Begun[Contents]:
+def _look_again(session: Session, plan: UndoPlan, idle_ms: int) -> Contents:
     table = session.table
     room = required_room(table, plan.undoes)
     contents = contents_of(table, room)
@@ -108,7 +108,7 @@ def _look_again(session: Session, plan: UndoPlan, idle_ms: int, held: Hold) -> B
     check(session, signs_of_damaged(table), room, contents, idle_ms)
     nothing_in_the_way(session, room, data_of(contents.kept))
     no_version_gone(session, room, contents)
-    return Begun(held, instant_now(table), contents)
+    return contents
 
 
 def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Contents]) -> UndoResult:

@@ -15,9 +15,8 @@ from hudictl.storage.keeping import put_back
 from hudictl.table.archive_lost import LOST_UNTIL, note_loss
 from hudictl.table.kept import contents_of, drop_room, read_room, timeline_path
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import instant_now, load_timeline
+from hudictl.table.timeline.active import load_timeline
 
 SET_ASIDE = "set aside"
 WRITE = "write"
@@ -113,11 +112,11 @@ def execute_repair(session: Session, plan: RepairPlan, again: Callable[[], Repai
 
     table = session.table
 
-    def look(held: Hold) -> Begun[frozenset[str]]:
+    def look() -> frozenset[str]:
         names = _names(table)
         if again() != plan:
             raise Conflict("the table has changed since planning", hint="run the command again: it makes a new plan")
-        return Begun(held, instant_now(table), names)
+        return names
 
     def work(run: Begun[frozenset[str]]) -> RepairResult:
         # Before the note: what has a room can be undone, and so forgotten.

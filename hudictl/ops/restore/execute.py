@@ -30,7 +30,7 @@ from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.table_type import as_merge_on_read, is_of, set_type, type_on_storage
 from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Kind, Monitor, Session, changing, keeping_files, kept_for
+from hudictl.ops.session import Kind, Monitor, Session, changing_all, keeping_files, kept_for
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
@@ -126,14 +126,14 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
     session = as_merge_on_read(session, plan.table_type_before)
-    return changing(
+    (result,) = changing_all(
         session,
         Kind.RESTORE,
-        plan.target,
-        plan.summary,
-        look=lambda held: _look_again(session, plan, held),
-        work=_restore,
+        [(plan.target, plan.summary)],
+        look=lambda held: ((run := _look_again(session, plan, held)), (run.time,)),
+        work=lambda run: (_restore(run),),
     )
+    return result
 
 
 def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:

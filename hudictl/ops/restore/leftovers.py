@@ -15,11 +15,10 @@ from hudictl.state.metadata.record import left_aside
 from hudictl.state.services.left_manifests import left_manifests, readable_metadata_table
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
-from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.place import properties_in_use
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import Timeline, delete_instant_files, instant_now, load_timeline
+from hudictl.table.timeline.active import Timeline, delete_instant_files, load_timeline
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,12 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
     Unsupported, Refused, StorageFailed."""
     files = _files(plan, load_timeline(session.table))
 
-    def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
+    def work(run: Begun[None]) -> Leftovers:
         run.held.check()
         storage = session.table.storage
         for path in plan.properties:
             recover_properties(storage if path == PROPERTIES_BACKUP else storage.below(METADATA_TABLE))
-        delete_instant_files(session.table, run.found)
+        delete_instant_files(session.table, files)
         for time in plan.metadata_tables:
             forget_kept(session.table, time)
         delete_all(session.table.storage, plan.manifests)
@@ -78,20 +77,17 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
         Kind.REMOVE_LEFTOVERS,
         ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests, *plan.properties]),
         {},
-        look=lambda held: _look_again(session, plan, idle_ms, files, held),
+        look=lambda: _look_again(session, plan, idle_ms, files),
         work=work,
     )
 
 
-def _look_again(
-    session: Session, plan: Leftovers, idle_ms: int, files: tuple[InstantFile, ...], held: Hold
-) -> Begun[tuple[InstantFile, ...]]:
+def _look_again(session: Session, plan: Leftovers, idle_ms: int, files: tuple[InstantFile, ...]) -> None:
     signs = read_signs(session.table)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     if _find(session, signs, idle_ms) != plan or _files(plan, signs.timeline) != files:
         raise Conflict("the timeline has changed since planning", hint="run the command again")
     session.monitor.step("remove leftovers of restores")
-    return Begun(held, instant_now(session.table), files)
 
 
 def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:

@@ -30,12 +30,11 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import other_table
 from hudictl.table.kept import read_room
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import delete_dropped
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunPlan, begun_plan, operation_instants, read_operation
 from hudictl.table.table import MERGE_ON_READ, Table
-from hudictl.table.timeline.active import delete_instant, instant_now, load_timeline
+from hudictl.table.timeline.active import delete_instant, load_timeline
 from hudictl.table.timeline.archived_writes import commits_of, writes_after
 
 
@@ -186,12 +185,12 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         Kind.WITHDRAW_RESTORE,
         plan.restore,
         {"published_again": list(plan.published_again)},
-        look=lambda held: _look_again(session, plan, idle_ms, held),
+        look=lambda: _look_again(session, plan, idle_ms),
         work=work,
     )
 
 
-def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) -> Begun[PendingRestore]:
+def _look_again(session: Session, plan: Withdrawal, idle_ms: int) -> PendingRestore:
     """Every guard again, also the one on missing files: since planning, a resume may have deleted some and died."""
     signs = read_signs(session.table)
     _check_signs(session, signs, idle_ms)
@@ -199,7 +198,7 @@ def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) ->
     copies = _copies(session, signs, restore, plan.instants)
     if frozenset(signs.timeline.modified_ms) != plan.timeline or copies != plan.copies:
         raise Conflict("the timeline has changed since planning", hint="run the command again")
-    return Begun(held, instant_now(session.table), restore)
+    return restore
 
 
 def _check_signs(session: Session, signs: Signs, idle_ms: int) -> None:

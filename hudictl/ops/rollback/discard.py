@@ -12,8 +12,7 @@ from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.pending import PendingRollback, rollbacks_to_end
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline.active import Timeline, delete_instant, instant_now
+from hudictl.table.timeline.active import Timeline, delete_instant
 
 
 @dataclass(frozen=True)
@@ -69,19 +68,19 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
         Kind.DISCARD_ROLLBACKS,
         ", ".join(plan.rollbacks),
         {},
-        look=lambda held: _look_again(session, plan, idle_ms, held),
+        look=lambda: _look_again(session, plan, idle_ms),
         work=work,
     )
 
 
-def _look_again(session: Session, plan: Discard, idle_ms: int, held: Hold) -> Begun[Timeline]:
+def _look_again(session: Session, plan: Discard, idle_ms: int) -> Timeline:
     signs = read_signs(session.table)
     unwanted = rollbacks_to_end(session.table, signs.live_rollbacks, discard=True).unwanted
     _check(session, signs, unwanted, idle_ms)
     if {entry.instant.time for entry in unwanted} != set(plan.rollbacks):
         raise Conflict("the timeline has changed since planning", hint="run the command again")
     session.monitor.step("discard rollbacks")
-    return Begun(held, instant_now(session.table), signs.timeline)
+    return signs.timeline
 
 
 def _check(session: Session, signs: Signs, unwanted: tuple[PendingRollback, ...], idle_ms: int) -> None:

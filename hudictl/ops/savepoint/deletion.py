@@ -14,8 +14,7 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.files.savepoints import find_savepoint
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline.active import delete_instant, instant_now, read_instant
+from hudictl.table.timeline.active import delete_instant, read_instant
 
 
 def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
@@ -66,17 +65,17 @@ def delete_savepoint(session: Session, plan: SavepointDeletion) -> None:
         Kind.SAVEPOINT_DELETE,
         plan.target,
         {"files": plan.files_protected},
-        look=lambda held: _look_again(session, plan, held),
+        look=lambda: _look_again(session, plan),
         work=work,
     )
 
 
-def _look_again(session: Session, plan: SavepointDeletion, held: Hold) -> Begun[Instant | None]:
+def _look_again(session: Session, plan: SavepointDeletion) -> Instant | None:
     signs = read_signs(session.table)
     guards.not_moved(signs.timeline, plan.timeline)
     _check_deletion(session, signs, plan.target)
     session.monitor.step("delete the savepoint")
-    return Begun(held, instant_now(session.table), signs.timeline.find(plan.target, fmt.SAVEPOINT))
+    return signs.timeline.find(plan.target, fmt.SAVEPOINT)
 
 
 def _check_deletion(session: Session, signs: Signs, instant: str) -> None:

@@ -14,13 +14,11 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import read_signs
 from hudictl.state.timeline.targets import find_commit
 from hudictl.table.files.sweep import sweep
-from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
 from hudictl.table.timeline.active import (
     completion_now,
     create_instant_file,
     delete_instant,
-    instant_now,
     load_timeline,
     replace_savepoint,
 )
@@ -40,17 +38,16 @@ def create_savepoint(session: Session, plan: SavepointPlan) -> None:
         Kind.SAVEPOINT_CREATE,
         plan.target,
         {"files": plan.files},
-        look=lambda held: _look_again(session, plan, held),
+        look=lambda: _look_again(session, plan),
         work=lambda run: _publish(session, plan, run),
     )
 
 
-def _look_again(session: Session, plan: SavepointPlan, held: Hold) -> Begun[None]:
+def _look_again(session: Session, plan: SavepointPlan) -> None:
     signs = read_signs(session.table)
     guards.not_moved(signs.timeline, plan.timeline)
     check_signs(session, signs, find_commit(session.table, signs.timeline, plan.target), plan.options)
     recover_properties(session.table.storage)
-    return Begun(held, instant_now(session.table), None)
 
 
 def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> SavepointReport:

@@ -32,11 +32,10 @@ from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unfinished import way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.operations import operation_instants, operation_path, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import SeenFile, Timeline, delete_instant, instant_now, load_timeline, wait_for
+from hudictl.table.timeline.active import SeenFile, Timeline, delete_instant, load_timeline, wait_for
 
 _NAMED = "savepoints"
 """Key of the record's plan: the savepoints to delete."""
@@ -235,11 +234,15 @@ def prune_savepoints(session: Session, plan: PrunePlan) -> PruneResult:
             )
         return PruneResult(tuple(going), kept, plan.bytes_freed, plan.instants_freed)
 
-    def look(held: Hold) -> Begun[Timeline]:
-        return Begun(held, instant_now(session.table), _look(session, plan, ()))
-
     recorded = {"options": asdict(plan.options), "fingerprint": dict(plan.fingerprint), _NAMED: going}
-    return changing(session, Kind.SAVEPOINT_PRUNE, plan.options.tag or "", recorded, look=look, work=work)
+    return changing(
+        session,
+        Kind.SAVEPOINT_PRUNE,
+        plan.options.tag or "",
+        recorded,
+        look=lambda: _look(session, plan, ()),
+        work=work,
+    )
 
 
 def _look(session: Session, plan: PrunePlan, gone: Sequence[str]) -> Timeline:

@@ -31,8 +31,8 @@ FAULTS = (
     ),
     Fault(
         "ops/copy/execute.py",
-        "        nothing_waits_for(read_signs(table), plan.as_of)\n",
-        "",
+        "look=lambda: nothing_waits_for(read_signs(table), plan.as_of)",
+        "look=lambda: None",
         "a copy's end deletes the savepoint that a pending restore requires",
         HERE,
     ),

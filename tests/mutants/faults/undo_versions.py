@@ -110,8 +110,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    no_version_gone(session, room, contents)\n    return Begun",
-        "    return Begun",
+        "    no_version_gone(session, room, contents)\n    return contents",
+        "    return contents",
         "an undo begins that cannot end: the bucket has deleted an old version since its plan",
         (f"{TEST}::test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins",),
     ),

@@ -169,7 +169,7 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        ('    lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]\n'),
+        '    lost += [f"{log} (a rollback block)" for log in logs_with_blocks(facts, session.engine, plans)]\n',
         "",
         "instants whose rows are hidden are published again",
         ("ops/restore/test_withdraw.py::test_rollback_blocks_alone_forbid_it",),

@@ -184,7 +184,7 @@ def test_leftovers_stay_when_the_claim_is_lost_in_the_second_look(
     copy.write(f"{LATER}.restore.requested")
     made = plan_leftovers(session(copy.table), 0)
     assert made.restores == (LATER,)
-    in_the_middle(monkeypatch, "hudictl.ops.restore.leftovers.instant_now", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.session.instant_now", lambda: take_over(copy))
     with pytest.raises(Conflict):
         remove_leftovers(session(copy.table), made, 0)
     assert copy.having("restore.requested")

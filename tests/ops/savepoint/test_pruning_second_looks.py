@@ -104,7 +104,7 @@ def test_writers_go_on_beside_it(copy: Copy) -> None:
 def test_none_goes_when_the_claim_is_lost(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     before = save_all(copy)
     made = planned(copy)
-    in_the_middle(monkeypatch, "hudictl.ops.savepoint.pruning.instant_now", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.session.instant_now", lambda: take_over(copy))
     with pytest.raises(Conflict, match="taken over"):
         prune_savepoints(session(copy.table), made)
     assert copy.savepoints == before

@@ -49,7 +49,7 @@ def test_none_goes_when_the_claim_is_lost(unpack: Unpack, monkeypatch: pytest.Mo
     copy = unpack("v9", "cow_savepoints")
     before = copy.savepoints
     made = plan_deletion(session(copy.table), before[-1])
-    in_the_middle(monkeypatch, "hudictl.ops.savepoint.deletion.instant_now", lambda: take_over(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.session.instant_now", lambda: take_over(copy))
     with pytest.raises(Conflict, match="taken over"):
         delete_savepoint(session(copy.table), made)
     assert copy.savepoints == before
