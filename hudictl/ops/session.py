@@ -10,9 +10,10 @@ from hudictl.engine.base import Engine, values
 from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
-from hudictl.state.facts import read_signs
+from hudictl.state.facts import Signs, read_signs
 from hudictl.state.pending import is_asked_for
 from hudictl.state.timeline.unfinished import no_writer, rollback_unfinished, way_out_of_restore, way_out_of_rollback
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
 from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room, room_of
@@ -120,6 +121,14 @@ class Session:
     def lock(self) -> LockConfig:
         """The lock of the table's writers. Raises UsageError: a setting is missing or invalid."""
         return lock_config(self.table, self.locking)
+
+
+def writable_signs(session: Session) -> Signs:
+    """The signs of a table that hudictl can change. Raises as ``writable_table`` and ``known_timeline``."""
+    writable_table(session.table, session.locking)
+    signs = read_signs(session.table)
+    known_timeline(session.table, signs.timeline)
+    return signs
 
 
 AnyRun = TypeVar("AnyRun")

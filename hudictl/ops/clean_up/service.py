@@ -15,15 +15,14 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLEAN, INDEXING, Instant
 from hudictl.ops.fingerprint import PLAN_VERSION, table_fingerprint
 from hudictl.ops.guards import clock, liveness
-from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, writable_signs
 from hudictl.phrases import command_of
-from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.harmful_cleans import harmful_cleans, stays_listed
 from hudictl.state.services.stalled import drop_first, partitions_in_the_making
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.targets import what_it_may_be
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.metadata.listing import read_known
@@ -114,10 +113,7 @@ def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRe
 def _planned(
     session: Session, target: str, options: ServiceOptions, *, again: bool = False
 ) -> tuple[Instant, ServiceRemoval]:
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     liveness.no_lock_in_use(table, signs, session.locking)
     clock.writers_zone(table, signs.timeline)
 

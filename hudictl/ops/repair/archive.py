@@ -8,10 +8,8 @@ from hudictl.formats.instants import DELTACOMMIT, TIME_FORMAT_DIGITS, time_plus_
 from hudictl.ops.guards import liveness
 from hudictl.ops.repair.archive_files import Loss, Mended, mend_archive
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
-from hudictl.ops.session import Kind, Session
+from hudictl.ops.session import Kind, Session, writable_signs
 from hudictl.phrases import count_of, first_few, seconds
-from hudictl.state.facts import read_signs
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.metadata.place import MADE_ANEW
 from hudictl.table.table import Table
@@ -35,10 +33,7 @@ def plan_archive(session: Session, idle_ms: int) -> RepairPlan:
         Conflict: a writer, a table service or an archiving may be running.
         Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     mended = at_one_time(lambda: mend_archive(table, signs.timeline))
     if mended.files:
         liveness.nothing_at_work(table, session.engine, signs, session.locking, idle_ms)

@@ -10,11 +10,10 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
-from hudictl.ops.session import Kind, Session
-from hudictl.state.facts import Facts, read_facts, read_signs
+from hudictl.ops.session import Kind, Session, writable_signs
+from hudictl.state.facts import Facts, read_facts
 from hudictl.state.files.metafiles import damaged_metafiles, first_commits
 from hudictl.state.files.needed import needed_files
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.saved import NOTHING_SAVED
 from hudictl.table.files.view import metafile_path, partition_named
 from hudictl.table.metadata.listing import read_known
@@ -33,10 +32,7 @@ def plan_metafiles(session: Session, partitions: Sequence[str] = ()) -> RepairPl
         Refused: the table's metafiles have the base file format, which hudictl does not write; a restore is pending.
         Unsupported, Conflict, Unreadable, StorageFailed, EngineFailed.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     liveness.no_lock_in_use(table, signs, session.locking)
     timeline_guards.nothing_to_resume(signs, "it may remove partitions")
     known = read_known(table, session.engine)

@@ -11,11 +11,10 @@ from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.repair.evidence import FIELDS, FORMAT, KEYS, Schema, columns_of, schema_of, votes_of
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
-from hudictl.ops.session import Kind, Session
+from hudictl.ops.session import Kind, Session, writable_signs
 from hudictl.phrases import command_of
 from hudictl.secrets import value_shown
-from hudictl.state.facts import Facts, read_facts, read_signs
-from hudictl.state.writable import known_timeline, writable_table
+from hudictl.state.facts import Facts, read_facts
 from hudictl.table.copied import read_record
 from hudictl.table.properties import intact
 from hudictl.table.properties_known import known_properties, require_value
@@ -66,9 +65,7 @@ def plan_properties_repair(session: Session, given: Mapping[str, str], idle_ms: 
     known = known_properties(table.version)
     for key, value in given.items():
         require_value(key, value, known)
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    signs = writable_signs(session)
     found = read_salvage(table.storage)
     if found.damage and found.backup is not None:
         files = [_put_back(found, found.backup)]

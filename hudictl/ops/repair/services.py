@@ -13,14 +13,13 @@ from hudictl.formats.plans import decode_input_groups, without_input_groups, wit
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
-from hudictl.ops.session import Kind, Session
+from hudictl.ops.session import Kind, Session, writable_signs
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.facts import Signs, read_facts
 from hudictl.state.services.plan_problems import plan_problems, rows_in
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
 from hudictl.state.timeline.unfinished import in_words, way_out_of_rollback
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import entries_of
 from hudictl.table.files.slices import Group
 from hudictl.table.operations import last_operation_on
@@ -148,10 +147,7 @@ def _requested(
 
     Raises NotFound, Refused, Unsupported, Unreadable.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     timeline_guards.nothing_to_resume(signs, "it decides what becomes of pending table services")
     what = "compaction" if COMPACTION in actions else "clustering"
     instant = signs.timeline.find(time, *actions)

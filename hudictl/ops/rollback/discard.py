@@ -6,12 +6,11 @@ from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
-from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files
+from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, writable_signs
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata.record import read_kept
 from hudictl.state.pending import PendingRollback, rollbacks_to_end
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.timeline.active import Timeline, delete_instant
 
 
@@ -35,10 +34,7 @@ def plan_discard(session: Session, idle_ms: int) -> Discard:
         Conflict: one may be running.
         Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
     _check(session, signs, unwanted, idle_ms)
     facts = read_facts(table, session.engine, signs)

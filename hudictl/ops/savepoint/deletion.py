@@ -10,10 +10,9 @@ from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import deletion_fingerprint
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointReport
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, writable_signs
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.files.savepoints import find_savepoint
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.timeline.active import delete_instant, read_instant
 
 
@@ -24,10 +23,7 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
         Refused: no such commit; a pending restore requires the savepoint; a pending rollback is blocked only by it.
         Conflict, Unsupported, Unreadable.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     found = signs.timeline.find(instant, fmt.SAVEPOINT)
     if found is None and signs.timeline.find(instant, *fmt.COMMIT_ACTIONS) is None:
         find_savepoint(table, signs.timeline, instant)

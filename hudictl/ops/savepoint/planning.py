@@ -15,9 +15,9 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
-from hudictl.ops.session import Session
+from hudictl.ops.session import Session, writable_signs
 from hudictl.phrases import count_of, first_few, seconds
-from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.files.borrowed import borrowed_logs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.files.savepoint_files import WayBack, possible_way, savepoint_map, unprotected, ways_back
@@ -28,7 +28,6 @@ from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
 from hudictl.state.timeline.removed import ways_to
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unfinished import in_words, rollback_of, way_out_of_restore
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
@@ -75,9 +74,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
     table, options = session.table, options or SavepointOptions()
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    signs = writable_signs(session)
 
     if instant is None:
         # Also where the newest commit has a savepoint: the restore may remove both.

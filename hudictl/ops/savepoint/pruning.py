@@ -13,7 +13,7 @@ from hudictl.ops.savepoint.deletion import nothing_waits_for
 from hudictl.ops.savepoint.fingerprint import prune_fingerprint
 from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult, PruneRow
 from hudictl.ops.savepoint.planning import check_files, own_files_only
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, Session, changing, writable_signs
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.held import Held, held_bytes
@@ -31,7 +31,6 @@ from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.targets import find_commit
 from hudictl.state.timeline.unfinished import way_out_of_restore
-from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.operations import operation_instants, operation_path, read_operation
 from hudictl.table.table import Table
@@ -49,10 +48,7 @@ def plan_prune(session: Session, options: PruneOptions) -> PrunePlan:
         Refused: a restore is pending; a rollback is blocked only by one of them; no savepoint can be restored.
         Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
-    table = session.table
-    writable_table(table, session.locking)
-    signs = read_signs(table)
-    known_timeline(table, signs.timeline)
+    table, signs = session.table, writable_signs(session)
     tags = _tags(table, signs.timeline)
     reasons = _reasons(tags, options)
     going = [time for time in tags if not reasons[time]]

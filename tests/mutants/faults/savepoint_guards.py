@@ -11,20 +11,6 @@ VERIFY = "ops/savepoint/verify.py"
 FAULTS = (
     Fault(
         DELETION,
-        "    writable_table(table, session.locking)\n",
-        "",
-        "a savepoint goes from a table that hudictl must not change",
-        ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
-    ),
-    Fault(
-        DELETION,
-        "    known_timeline(table, signs.timeline)\n",
-        "",
-        "a savepoint goes beside an action that hudictl does not know",
-        ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
-    ),
-    Fault(
-        DELETION,
         "        find_savepoint(table, signs.timeline, instant)\n",
         "        pass\n",
         "the deletion of a savepoint that never was counts as done",

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 PLANNING = "ops/savepoint/planning.py"
+SESSION = "ops/session.py"
 
 FAULTS = (
     Fault(
@@ -15,17 +16,17 @@ FAULTS = (
         ),
     ),
     Fault(
-        PLANNING,
-        "    writable_table(table, session.locking)\n",
+        SESSION,
+        "    writable_table(session.table, session.locking)\n",
         "",
-        "a savepoint is made of a table that hudictl must not change",
+        "a savepoint is made of a table that hudictl must not change, or deleted",
         ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
     ),
     Fault(
-        PLANNING,
-        "    known_timeline(table, signs.timeline)\n",
+        SESSION,
+        "    known_timeline(session.table, signs.timeline)\n",
         "",
-        "a savepoint is made beside an action that hudictl does not know",
+        "a savepoint is made, or deleted, beside an action that hudictl does not know",
         ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
     ),
     Fault(
