@@ -13,7 +13,7 @@ from hudictl.state.files.savepoints import is_protection, read_savepoint_head
 from hudictl.state.pending import PendingRestore, foreign_rollbacks, paths_of
 from hudictl.state.timeline.removed import COMPLETION, archived_before, seen_by
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.state.timeline.unfinished import way_out_of_rollback
+from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.archive_lost import losses
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, empty_commits
@@ -68,6 +68,16 @@ def later_only(table: Table, timeline: Timeline, target: Instant, pending: Pendi
             f"{paths_of(table, pending.instant)} to another place, and delete these: it has changed nothing",
             restore=pending.instant.time,
             instants=found,
+        )
+
+
+def no_pending_restore(table: Table, signs: Signs) -> None:
+    """Raises Refused: a restore is pending."""
+    for restore in signs.restores:
+        raise Refused(
+            f"a restore is pending: {restore.instant}",
+            hint=way_out_of_restore(table, restore),
+            restore=restore.instant.time,
         )
 
 

@@ -27,7 +27,7 @@ from hudictl.state.timeline.clean_plans import last_commit_retained, pending_cle
 from hudictl.state.timeline.dropped import dropped_partitions, told_dropped
 from hudictl.state.timeline.removed import ways_to
 from hudictl.state.timeline.targets import find_commit
-from hudictl.state.timeline.unfinished import in_words, rollback_of, way_out_of_restore
+from hudictl.state.timeline.unfinished import in_words, rollback_of
 from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
@@ -78,7 +78,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
 
     if instant is None:
         # Also where the newest commit has a savepoint: the restore may remove both.
-        _no_pending_restore(table, signs)
+        guards.no_pending_restore(table, signs)
     commit = find_commit(table, signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
@@ -145,21 +145,12 @@ def _warnings(
     return tuple(told)
 
 
-def _no_pending_restore(table: Table, signs: Signs) -> None:
-    for restore in signs.restores:
-        raise Refused(
-            f"a restore is pending: {restore.instant}",
-            hint=way_out_of_restore(table, restore),
-            restore=restore.instant.time,
-        )
-
-
 def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     table = session.table
     liveness.no_lock_in_use(table, signs, session.locking)
     clock.writers_zone(table, signs.timeline)
-    _no_pending_restore(table, signs)
+    guards.no_pending_restore(table, signs)
     guards.completed_once(commit)
     guards.says_what_it_wrote(signs.timeline, commit)
     for entry in signs.live_rollbacks:

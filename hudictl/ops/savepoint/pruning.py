@@ -7,6 +7,7 @@ from dataclasses import asdict
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
 from hudictl.ops.guards import clock, liveness
+from hudictl.ops.guards.timeline import no_pending_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.deletion import nothing_waits_for
@@ -30,7 +31,6 @@ from hudictl.state.files.savepoints import (
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.targets import find_commit
-from hudictl.state.timeline.unfinished import way_out_of_restore
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.operations import operation_instants, operation_path, read_operation
 from hudictl.table.table import Table
@@ -105,12 +105,7 @@ def _check(session: Session, signs: Signs, going: Sequence[str]) -> None:
     """Raises as ``plan_prune``, as far as no listing is needed."""
     liveness.no_lock_in_use(session.table, signs, session.locking)
     clock.writers_zone(session.table, signs.timeline)
-    for restore in signs.restores:
-        raise Refused(
-            f"a restore is pending: {restore.instant}",
-            hint=way_out_of_restore(session.table, restore),
-            restore=restore.instant.time,
-        )
+    no_pending_restore(session.table, signs)
     for entry in signs.timeline.savepoints():
         if is_ahead(session.table, entry):
             raise Refused(

@@ -97,8 +97,8 @@ FAULTS = (
     ),
     Fault(
         PRUNING,
-        "    for restore in signs.restores:\n",
-        "    for restore in ():\n",
+        "    no_pending_restore(session.table, signs)\n",
+        "",
         "savepoints are deleted while a restore is pending",
         (ALIKE, f"{OPS}::test_13_while_a_restore_is_pending"),
     ),

@@ -72,14 +72,14 @@ FAULTS = (
         ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
     ),
     Fault(
-        PLANNING,
+        "ops/guards/timeline.py",
         "    for restore in signs.restores:\n",
         "    for restore in ():\n",
         "a savepoint is made beside a pending restore",
         ("ops/savepoint/test_guards.py::test_a_restore_that_died_before_its_plan_was_written_comes_first",),
     ),
     Fault(
-        PLANNING,
+        "ops/guards/timeline.py",
         "    for restore in signs.restores:\n",
         "    for restore in signs.planned_restores:\n",
         "a savepoint is made beside a restore without readable plan",
