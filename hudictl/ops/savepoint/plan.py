@@ -37,18 +37,8 @@ class SavepointPlan:
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "exists"),
-        *(
-            "files_added",
-            "completes_interrupted",
-            "user",
-            "comment",
-            "partitions",
-            "files",
-            "bytes",
-            "file_names",
-            "warnings",
-            "lock",
-        ),
+        *("files_added", "completes_interrupted", "user", "comment", "partitions", "files", "bytes", "file_names"),
+        *("warnings", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.SAVEPOINT_CREATE.value
