@@ -79,32 +79,26 @@ def plan_together(
     undo = plan_undo(facts, session.engine, chosen, found, removals, marked, unchanged(table))
     # Nobody has seen a row of them: the files that readers require do not change, nor does a catalog.
     undo = replace(undo, needed=None, partition_metafiles_made=(), catalog=NO_GAP)
-    first = RollbackPlan(
-        timezone=session.timezone,
-        target="",
-        options=RollbackOptions(),
-        # None is saved by itself.
-        fingerprint={},
-        table_version=table.version,
-        resumes=None,
-        begun=False,
-        rollbacks_superseded=(),
-        undo=undo,
-        planned_again=(),
-        completed=False,
-        metadata_table_found=metadata_table_in_use(table),
-        last_sign_ms=0,
-        lock=session.lock,
-    )
     # What is done once for all is in the first plan.
     other = replace(undo, marked=(), hashing=())
+    in_use, lock = metadata_table_in_use(table), session.lock
     return tuple(
-        replace(
-            first,
+        RollbackPlan(
+            timezone=session.timezone,
             target=removal.time,
             options=options[removal.time],
+            # None is saved by itself.
+            fingerprint={},
+            table_version=table.version,
+            resumes=None,
+            begun=False,
+            rollbacks_superseded=(),
             undo=replace(other if number else undo, removals=(removal,)),
+            planned_again=(),
+            completed=False,
+            metadata_table_found=in_use,
             last_sign_ms=seen_ms[removal.time],
+            lock=lock,
         )
         for number, removal in enumerate(removals)
     )
