@@ -426,7 +426,7 @@ def _still_empty(run: RollbackRun, one: One) -> Removal:
         metadata_table_can_go(signs, plan.target, plan.undo.timeline)
         busy = False
     else:
-        busy = may_be_writing(run.table, replace(signs, timeline=signs.timeline.without(run.targets)), removal.time)
+        busy = may_be_writing(run.table, signs, run.targets)
     found = {} if busy else {file.path: run.table.storage.stat(file.path) for file in others}
     empty = {path for path, status in found.items() if status is None or not status.size}
     return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))

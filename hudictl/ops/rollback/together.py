@@ -13,26 +13,23 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards.rollback import keeps_alone
-from hudictl.ops.rollback.partitions import partitions_to_list
+from hudictl.ops.rollback.partitions import listed_facts, own_empty_logs
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_files
 from hudictl.ops.undo.blocks import plan_blocks
 from hudictl.ops.undo.plan import KEEP
-from hudictl.ops.undo.planning import empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
-from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.ops.undo.planning import judge_files, plan_removals, plan_undo, slices_to_mark
+from hudictl.state.facts import Signs, read_signs
 from hudictl.state.files.catalog import NO_GAP
 from hudictl.state.metadata.treatment import unchanged
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.writable import writable_table
-from hudictl.state.writers.activity import last_sign_ms, may_be_writing
-from hudictl.table.files.slices import StoredFile
+from hudictl.state.writers.activity import last_sign_ms
 from hudictl.table.metadata.place import metadata_table_in_use, open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now, load_timeline, pending_rollbacks
-from hudictl.table.timeline.commits import Commits
-from hudictl.table.writers.markers import look_at_markers
 
 
 def plan_together(
@@ -65,14 +62,15 @@ def plan_together(
     clock.time_can_be_given(table, signs.timeline.without(chosen))
 
     session.engine.start()
-    facts = _facts(session, signs, chosen)
+    facts = listed_facts(session, signs, chosen)
     given = options[next(iter(chosen))]
     idle_ms = given.idle_ms
     file_guards.timeline_has_its_end(facts, session.engine, given.accept_lost_instants)
     liveness.no_running_write(table, signs, chosen.values(), idle_ms, facts.sweep, ())
     found = judge_files(facts, chosen, {}, readers_see=False)
     blocks = plan_blocks(facts, session.engine, chosen, None, profiles=False)
-    removals = plan_removals(facts, chosen, blocks, {}, found, empty=_empty_logs(facts, chosen, idle_ms))
+    empty = own_empty_logs(facts, chosen, (), idle_ms, others_dead=False)
+    removals = plan_removals(facts, chosen, blocks, {}, found, empty=empty)
     marked = slices_to_mark(facts, found, removals)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
@@ -133,24 +131,3 @@ def _in_metadata_table(table: Table) -> frozenset[str]:
     rollbacks = pending_rollbacks(metadata, timeline)
     ending = {plan.target.time for _, plan in rollbacks if plan is not None}
     return frozenset(ending.union(entry.time for entry in timeline.writes()))
-
-
-def _facts(session: Session, signs: Signs, chosen: Mapping[str, Instant]) -> Facts:
-    """The facts, from the partitions that matter."""
-    table = session.table
-
-    def choose(commits: Commits) -> frozenset[str] | None:
-        return partitions_to_list(table, signs, commits, chosen, {})
-
-    note = session.monitor.note
-    return read_facts(table, session.engine, signs, note, removed=chosen.keys(), profiles_ok=True, choose=choose)
-
-
-def _empty_logs(facts: Facts, chosen: Mapping[str, Instant], idle_ms: int) -> list[StoredFile]:
-    """The empty logs of dead writers (below table version 8), if no other process may be writing."""
-    others = replace(facts.signs, timeline=facts.timeline.without(chosen))
-    if facts.table.rules.logs_named_by_writer or facts.table.is_cow or may_be_writing(facts.table, others, ""):
-        return []
-    folders = (look_at_markers(facts.table, time) for time in chosen)
-    begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
-    return empty_logs(facts, begun, idle_ms)

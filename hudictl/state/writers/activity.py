@@ -1,6 +1,6 @@
 """Whether writers are alive: the last activity of each, and which ones may be writing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,10 +30,10 @@ def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instan
     return [entry for entry in pending if entry.state is State.INFLIGHT or service_of(table, entry) is None]
 
 
-def may_be_writing(table: Table, signs: Signs, target: str) -> bool:
-    """Whether another pending write may be running: any whose heartbeat has not expired."""
+def may_be_writing(table: Table, signs: Signs, targets: Collection[str]) -> bool:
+    """Whether another pending write than some may be running: any whose heartbeat has not expired."""
     dead = {beat.time for beat in signs.heartbeats if not beat.live}
-    return any(entry.time not in dead for entry in at_work_beside(table, signs.timeline, target))
+    return any(entry.time not in dead for entry in at_work_beside(table, signs.timeline.without(targets), ""))
 
 
 def at_work(timeline: Timeline) -> list[Instant]:

@@ -26,7 +26,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        "        metadata_guards.no_empty_file(facts, {target})\n",
+        "        metadata_guards.no_empty_file(facts, {it.time})\n",
         "",
         "a rollback leaves a table of which Hudi cannot build the metadata table",
         ("ops/guards/test_empty_files.py",),

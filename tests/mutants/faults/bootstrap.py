@@ -46,8 +46,8 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        "    if visible and not stored:\n        file_guards.nothing_rowless",
-        "    if False:\n        file_guards.nothing_rowless",
+        "        if not it.stored:\n            file_guards.nothing_rowless",
+        "        if False:\n            file_guards.nothing_rowless",
         "a rollback goes back to rows that are lost",
         tests=LOST,
     ),

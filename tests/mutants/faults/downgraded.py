@@ -21,7 +21,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        '            file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")\n',
+        "            file_guards.nothing_misnamed(found.outcome, refusal)\n",
         "            pass\n",
         "the compaction of a downgrade is rolled back",
         OWN,

@@ -15,7 +15,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        "        file_guards.timeline_has_its_end(facts, session.engine, options.accept_lost_instants)\n",
+        "        file_guards.timeline_has_its_end(facts, session.engine, it.options.accept_lost_instants)\n",
         "        pass\n",
         "so does a rollback",
         ENDS,
@@ -50,7 +50,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        '            file_guards.stays_read(facts, {target: instant}, f"{target} cannot be rolled back")\n',
+        "            file_guards.stays_read(facts, it.removed, refusal)\n",
         "",
         "a rollback shows readers the rows from before archived commits",
         UNREAD,

@@ -28,7 +28,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    partly = [time for time, places in listed.items() if not places <= facts.commits[time].stats.keys()]\n",
+        "    partly = [time for time, places in it.listed.items() if not places <= facts.commits[time].stats.keys()]\n",
         "    partly = list[str]()\n",
         "rows of a commit stay in logs where only the metadata table names its partition",
         tests=("ops/rollback/test_lost_statistics.py",),

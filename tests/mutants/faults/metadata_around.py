@@ -319,7 +319,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        metadata_guards.required_indexes_kept(metadata_table, options.require_index)\n",
+        "        metadata_guards.required_indexes_kept(metadata_table, it.options.require_index)\n",
         "        pass\n",
         "a rollback deletes an index that is required",
         (f"{REQUIRED}::test_nothing_is_changed",),
@@ -333,8 +333,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        staying = signs.timeline if options.keep_plan else",
-        "        staying = signs.timeline if False else",
+        "        staying = facts.timeline if it.options.keep_plan else",
+        "        staying = facts.timeline if False else",
         "a compaction whose plan is kept is pending afterwards, and each write fails",
         (f"{REBUILT}::test_nor_is_the_one_that_is_rolled_back",),
     ),

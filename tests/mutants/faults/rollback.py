@@ -62,7 +62,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])",
+        "whole = known is not NOT_ASKED or takes_metadata_table(table, it.times)",
         "whole = known is not NOT_ASKED",
         "a metadata table that is put back is compared with a part of storage",
         tests=("ops/rollback/test_partitions.py",),
@@ -243,10 +243,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        (
-            "        busy = may_be_writing(run.table, replace(signs, "
-            "timeline=signs.timeline.without(run.targets)), removal.time)\n"
-        ),
+        "        busy = may_be_writing(run.table, signs, run.targets)\n",
         "        busy = False\n",
         "an empty log is deleted in which a writer is about to go on",
         tests=("ops/rollback/test_beside.py::test_version_6_an_empty_log_that_others_meet_after_planning",),
@@ -393,7 +390,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    guards.nothing_on_its_slice(facts, instant, options.keep_plan)\n",
+        "    guards.nothing_on_its_slice(facts, it.instant, it.options.keep_plan)\n",
         "",
         "logs of later writes are left without the plan that shows them to readers",
         tests=("ops/guards/test_rollback.py::test_version_6_a_compaction_whose_slices_hold_the_logs_of_later_writes",),
@@ -421,7 +418,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):\n        metadata",
+        "    if not any(read_operation(table.storage, time) for time in it.times):\n        metadata",
         "    if False:\n        metadata",
         "rows of unlisted files come back when the metadata table goes",
         tests=("ops/guards/test_metadata.py::test_a_partition_below_another_one_is_not_given_up",),
@@ -442,22 +439,22 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()\n",
+        "    return {it.time} if it.options.keep_plan and not table.rules.logs_named_by_writer else set()\n",
         "    return set()\n",
         "logs of later writes are deleted with a pending compaction whose plan stays",
         tests=("ops/rollback/test_execute.py::test_a_compaction_goes_back_to_requested",),
     ),
     Fault(
-        PLANNING,
-        "    busy = not others_dead and may_be_writing(facts.table, facts.signs, target)\n",
-        "    busy = False\n",
+        "ops/rollback/partitions.py",
+        "    if not others_dead and may_be_writing(table, facts.signs, targets):\n",
+        "    if False:\n",
         "an empty log is deleted that another writer has just opened",
         tests=("ops/rollback/test_beside.py::test_version_6_an_empty_log_beside_a_live_writer_stays",),
     ),
     Fault(
-        PLANNING,
-        "    busy = not others_dead and may_be_writing(facts.table, facts.signs, target)\n",
-        "    busy = may_be_writing(facts.table, facts.signs, target)\n",
+        "ops/rollback/partitions.py",
+        "    if not others_dead and may_be_writing(table, facts.signs, targets):\n",
+        "    if may_be_writing(table, facts.signs, targets):\n",
         "beside a dead service an empty log is kept, with which no writer makes the metadata table anew",
         tests=("ops/rollback/test_beside.py",),
     ),

@@ -14,8 +14,8 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/planning.py",
-        '                facts, found.case, f"{target} cannot be rolled back", facts.table.type, as_now=True\n',
-        '                facts, found.case, f"{target} cannot be rolled back", "", as_now=True\n',
+        "file_guards.type_is_read(facts, found.case, refusal, facts.table.type, as_now=True)",
+        'file_guards.type_is_read(facts, found.case, refusal, "", as_now=True)',
         "so does a rollback of the commit that has hidden the delta commits",
         HERE,
     ),

@@ -6,17 +6,10 @@ TORN = "ops/rollback/test_torn.py"
 
 FAULTS = (
     Fault(
-        "ops/rollback/planning.py",
-        "removed={target}, profiles_ok=True,",
-        "removed={target},",
-        "two failed writes with torn profiles keep each other from being rolled back for good",
-        (TORN,),
-    ),
-    Fault(
-        "ops/rollback/together.py",
+        "ops/rollback/partitions.py",
         "profiles_ok=True, ",
         "",
-        "one torn profile makes all failed writes be rolled back one by one",
+        "two failed writes with torn profiles keep each other from being rolled back for good",
         (TORN,),
     ),
     Fault(
