@@ -10,10 +10,9 @@ from hudictl import workers
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session, change_on_engine
-from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
-from hudictl.ops.undo.verify import verify_data
+from hudictl.ops.undo.verify import verify_data, verify_hashing
 from hudictl.phrases import count_of
 from hudictl.storage import Ended, Leases, Storage, end_writing
 from hudictl.table.files.hashing import remove_bucket_configs

@@ -14,6 +14,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
 from hudictl.phrases import first_few
 from hudictl.state.files.changes import Future, Needed
 from hudictl.state.files.needed import Case, Outcome, outcome_of, weigh_table
+from hudictl.table.files.hashing import hashing_files
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep, sweep
 
@@ -69,6 +70,19 @@ def verify_data(session: Session, undo: Undo, kind: Kind) -> Sweep:
             findings=findings,
         )
     return found
+
+
+def verify_hashing(session: Session, times: Collection[str], kind: Kind) -> None:
+    """A second listing proves that no hashing metadata of removed instants is left: by it, writers would write into
+    buckets that no longer exist, and store keys twice. Raises Incomplete; the operation is then still pending."""
+    left = [file.path for file in hashing_files(session.table, session.engine, times)]
+    if left:
+        raise Incomplete(
+            f"{len(left):,} hashing metadata files of removed instants still exist: {first_few(left)}; "
+            f"the {kind.value} is still pending",
+            hint="stop all writers, then run `hudictl resume`",
+            findings=left,
+        )
 
 
 def _deviations(

@@ -400,9 +400,9 @@ FAULTS = (
         ("ops/restore/test_log_compaction.py::test_no_plan_names_the_action",),
     ),
     Fault(
-        "ops/undo/hashing.py",
-        "    if left:\n",
-        "    if not left:\n        return\n    if False:\n",
+        "ops/undo/verify.py",
+        "times)]\n    if left:\n",
+        "times)]\n    if False:\n",
         "hashing metadata that is left passes",
         ("ops/undo/test_hashing.py::test_what_comes_back_keeps_it_pending",),
     ),
