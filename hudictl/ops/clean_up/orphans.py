@@ -270,7 +270,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         "",
         plan.summary,
         look=lambda: _look_again(session, plan),
-        work=lambda run: _delete(_keeping(session, plan, run.time), plan, run),
+        work=lambda run: _delete(session, plan, run),
     )
 
 
@@ -287,14 +287,11 @@ def _look_again(session: Session, plan: OrphanPlan) -> None:
         clock.metadata_time_can_be_given(table, signs.timeline)
 
 
-def _keeping(session: Session, plan: OrphanPlan, time: str) -> Session:
-    return keeping_files(session, Kind.ORPHANS_DELETE, [time], [""], asked=plan.options.keep_files)
-
-
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
-    table, time = session.table, run.time
-    undo = kept_for(session)
+    time = run.time
+    session = keeping_files(session, Kind.ORPHANS_DELETE, [time], [""], asked=plan.options.keep_files)
+    table, undo = session.table, kept_for(session)
     recover_properties(table.storage)
     if plan.unfinished:
         session.monitor.step("finish earlier deletions")

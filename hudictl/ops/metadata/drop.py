@@ -287,7 +287,7 @@ def drop_metadata(session: Session, plan: DropPlan) -> DropResult:
         plan.target,
         plan.summary,
         look=lambda: _look_again(session, plan),
-        work=lambda run: _drop(_keeping(session, plan, run.time), plan, run),
+        work=lambda run: _drop(session, plan, run),
     )
 
 
@@ -298,13 +298,11 @@ def _look_again(session: Session, plan: DropPlan) -> DropPlan:
     return now
 
 
-def _keeping(session: Session, plan: DropPlan, time: str) -> Session:
-    return keeping_files(session, Kind.METADATA_DROP, [time], [plan.target], asked=plan.options.keep_files)
-
-
 def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
     """Readers stop using it first; then its files are deleted."""
-    table, time = session.table, run.time
+    time = run.time
+    session = keeping_files(session, Kind.METADATA_DROP, [time], [plan.target], asked=plan.options.keep_files)
+    table = session.table
     recover_properties(table.storage)
     session.monitor.step("take the metadata table out of use" if plan.whole else "take the indexes out of use")
     run.held.check()
