@@ -15,7 +15,7 @@ from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PARTITI
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Kind, Session
-from hudictl.ops.undo.execute import delete_stored, remove_traces
+from hudictl.ops.undo.execute import delete_data_files, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata.record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
 from hudictl.state.metadata.undo import MetadataPlan, Mode, PartitionFate, given_up
@@ -313,7 +313,7 @@ def _undo(session: Session, held: Hold, metadata: Table, kept: KeptMetadata) -> 
         if fate.reason is not None:
             metadata.storage.delete_folder(fate.partition)
     files = [file for fate in plan.partitions if fate.reason is None for file in fate.files]
-    failed = delete_stored(session, held, metadata.storage, files)
+    failed = delete_data_files(session, held, files, metadata)
     if failed:
         path, reason = failed[0]
         raise Unreadable(f"{path} of it could not be deleted: {reason}")

@@ -1,10 +1,9 @@
 """The steps that restore and rollback share, once readers no longer see the instants. Each step is idempotent."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
 
 from hudictl import workers
 from hudictl.errors import Conflict, Incomplete, StorageFailed
@@ -14,9 +13,9 @@ from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
 from hudictl.ops.undo.verify import verify_data, verify_hashing
 from hudictl.phrases import count_of
-from hudictl.storage import Ended, Leases, Storage, end_writing
+from hudictl.storage import Ended, Leases, end_writing
 from hudictl.table.files.hashing import remove_bucket_configs
-from hudictl.table.files.slices import StoredFile
+from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import Sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
@@ -24,13 +23,13 @@ from hudictl.table.writers.heartbeats import heartbeat_path
 from hudictl.table.writers.markers import marker_folder, marker_folders
 
 
-def delete_data_files(session: Session, held: Hold, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
-    """``delete_stored`` for files of the table."""
-    return delete_stored(session, held, session.table.storage, files)
-
-
-def delete_stored(session: Session, held: Hold, storage: Storage, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+def delete_data_files(
+    session: Session, held: Hold, files: Iterable[StoredFile], of: Table | None = None
+) -> list[tuple[str, str]]:
     """Deletes the files; a missing one is no error.
+
+    Args:
+        of: their table, if it is not the session's.
 
     Returns:
         The paths of files that still exist, each with the reason.
@@ -38,22 +37,14 @@ def delete_stored(session: Session, held: Hold, storage: Storage, files: Iterabl
     Raises:
         Conflict, StorageFailed, EngineFailed.
     """
-    ordered = sorted(files, key=_partition)
+    storage, ordered = (of or session.table).storage, sorted(files, key=lambda file: file.partition)
     # All but the last are of one size, whatever the partitions have: they are dealt out evenly.
     size = storage.delete_batch
-    batches = [[*_names(ordered[start : start + size])] for start in range(0, len(ordered), size)]
+    parts = (ordered[start : start + size] for start in range(0, len(ordered), size))
+    batches = [[*names_by_partition(part).items()] for part in parts]
     delete = partial(workers.delete_files, storage)
     kept = change_on_engine(session, held, "delete files", delete, batches, len(ordered))
     return [failure for batch in kept for failure in batch]
-
-
-def _partition(file: StoredFile) -> str:
-    return file.partition
-
-
-def _names(batch: Iterable[StoredFile]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for partition, files in groupby(batch, _partition):
-        yield partition, tuple(file.data.name for file in files)
 
 
 Written = dict[str, list[tuple[str, workers.BlockFile]]]

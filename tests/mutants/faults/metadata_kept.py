@@ -158,8 +158,8 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    failed = delete_stored(session, held, metadata.storage, files)\n",
-        "    delete_stored(session, held, metadata.storage, files)\n    failed = None\n",
+        "    failed = delete_data_files(session, held, files, metadata)\n",
+        "    delete_data_files(session, held, files, metadata)\n    failed = None\n",
         "an index keeps rows of a removed instant, because a file of it could not be deleted",
         (f"{TEST}::test_a_file_of_it_that_cannot_be_deleted_gives_it_up",),
     ),

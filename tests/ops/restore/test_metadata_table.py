@@ -270,7 +270,7 @@ def test_it_comes_back_to_whoever_resumes(
     "work",
     [
         *("_undo", "_bring_in_line", "remove_listing", "write_listing", "put_back"),
-        *("set_aside", "delete_stored", "delete_instant"),
+        *("set_aside", "delete_data_files", "delete_instant"),
     ],
 )
 def test_it_comes_back_after_a_death_at_its_own_rollback(
