@@ -75,13 +75,13 @@ def verify_data(session: Session, undo: Undo, kind: Kind) -> Sweep:
 def verify_hashing(session: Session, times: Collection[str], kind: Kind) -> None:
     """A second listing proves that no hashing metadata of removed instants is left: by it, writers would write into
     buckets that no longer exist, and store keys twice. Raises Incomplete; the operation is then still pending."""
-    left = [file.path for file in hashing_files(session.table, session.engine, times)]
-    if left:
+    there = [file.path for file in hashing_files(session.table, session.engine, times)]
+    if there:
         raise Incomplete(
-            f"{len(left):,} hashing metadata files of removed instants still exist: {first_few(left)}; "
+            f"{len(there):,} hashing metadata files of removed instants still exist: {first_few(there)}; "
             f"the {kind.value} is still pending",
             hint="stop all writers, then run `hudictl resume`",
-            findings=left,
+            findings=there,
         )
 
 

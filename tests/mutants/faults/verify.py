@@ -401,8 +401,8 @@ FAULTS = (
     ),
     Fault(
         "ops/undo/verify.py",
-        "times)]\n    if left:\n",
-        "times)]\n    if False:\n",
+        "    if there:\n",
+        "    if False:\n",
         "hashing metadata that is left passes",
         ("ops/undo/test_hashing.py::test_what_comes_back_keeps_it_pending",),
     ),
