@@ -145,24 +145,18 @@ def nothing_at_work(table: Table, engine: Engine, signs: Signs, locking: Locking
 
 def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
     """Raises Conflict: a pending clean that the plan removes may be running."""
-    for instant in pending_cleans(signs.timeline):
-        quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
-        if instant.time in cleans and quiet_ms < idle_ms:
-            raise Conflict(
-                f"{instant} may be running: its last activity was {seconds(quiet_ms)} ago, and it would delete "
-                "required files",
-                hint=_stop_and_wait(idle_ms),
-                instant=instant.time,
-            )
+    going = [instant for instant in pending_cleans(signs.timeline) if instant.time in cleans]
+    no_running_rollback(signs, idle_ms, going, ", and it would delete required files")
 
 
-def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]) -> None:
-    """Raises Conflict: a pending rollback, clean or indexing that the plan removes or continues may be running."""
+def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant], harm: str = "") -> None:
+    """Raises Conflict: a pending rollback, clean or indexing that the plan removes or continues may be running.
+    ``harm``: what it would do."""
     for instant in rollbacks:
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
         if quiet_ms < idle_ms:
             raise Conflict(
-                f"{instant} may be running: its last activity was {seconds(quiet_ms)} ago",
+                f"{instant} may be running: its last activity was {seconds(quiet_ms)} ago{harm}",
                 hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
             )
