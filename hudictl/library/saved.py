@@ -34,11 +34,11 @@ class PlanKind:
 _KINDS = {
     Kind.RESTORE: PlanKind(RestoreOptions, changes.restore, saved_plan.check_restore),
     Kind.ROLLBACK: PlanKind(RollbackOptions, changes.rollback, saved_plan.check_rollback),
-    Kind.SAVEPOINT_CREATE: PlanKind(SavepointOptions, changes.savepoint_creation, saved_plan.check_savepoint),
-    Kind.SAVEPOINT_DELETE: PlanKind(None, changes.savepoint_deletion, saved_plan.check_savepoint),
+    Kind.SAVEPOINT_CREATE: PlanKind(SavepointOptions, changes.savepoint_creation, saved_plan.check_facts),
+    Kind.SAVEPOINT_DELETE: PlanKind(None, changes.savepoint_deletion, saved_plan.check_facts),
     Kind.SAVEPOINT_PRUNE: PlanKind(PruneOptions, changes.savepoint_prune, saved_plan.check_prune, targeted=False),
     Kind.SERVICE_REMOVE: PlanKind(ServiceOptions, changes.service_removal, saved_plan.check_service_removal),
-    Kind.METADATA_DROP: PlanKind(DropOptions, changes.metadata_drop, saved_plan.check_metadata_drop, targeted=False),
+    Kind.METADATA_DROP: PlanKind(DropOptions, changes.metadata_drop, saved_plan.check_facts, targeted=False),
     Kind.ORPHANS_DELETE: PlanKind(OrphanOptions, changes.orphan_deletion, saved_plan.check_orphans, targeted=False),
 }
 

@@ -169,11 +169,9 @@ def check_rollback(table: Table, saved: SavedPlan, plan: RollbackPlan) -> None:
     _check_same(table, saved, plan.resumes, plan.fingerprint, plan.undo)
 
 
-def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion) -> None:
-    """Raises Conflict: the new plan of a savepoint's creation or deletion is not the saved one. If it is already done,
-    nothing is compared."""
-    done = plan.nothing_to_do if isinstance(plan, SavepointPlan) else not plan.exists
-    if not done:
+def check_facts(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion | DropPlan) -> None:
+    """Raises Conflict: the new plan is not the saved one. If it is already done, nothing is compared."""
+    if not plan.nothing_to_do:
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
@@ -210,12 +208,6 @@ def check_orphans(table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
     refuse_grown(saved.files, {*(orphan.file.path for orphan in plan.orphans), *plan.hashing_metadata_removed})
     others = (time for time in plan.unfinished if not _has_begun(table, time, saved))
     refuse_grown(saved.fingerprint.get(UNFINISHED, "").split(", "), others, "earlier deletion")
-
-
-def check_metadata_drop(_table: Table, saved: SavedPlan, plan: DropPlan) -> None:
-    """Raises Conflict: the new plan to drop the metadata table is not the saved one."""
-    if not plan.nothing_to_do:
-        refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
 def refuse_grown(planned: Collection[str], paths: Iterable[str], noun: str = "file") -> None:

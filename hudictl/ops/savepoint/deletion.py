@@ -48,7 +48,7 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
 
 def delete_savepoint(session: Session, plan: SavepointDeletion) -> None:
     """Deletes the completed file, then the inflight one. Raises as ``plan_deletion``, and Conflict."""
-    if not plan.exists:
+    if plan.nothing_to_do:
         return
 
     def work(run: Begun[Instant | None]) -> SavepointReport:

@@ -92,6 +92,10 @@ class SavepointDeletion:
     timeline: frozenset[str]
     lock: LockConfig
 
+    @property
+    def nothing_to_do(self) -> bool:
+        return not self.exists
+
 
 @dataclass(frozen=True)
 class SavepointReport:

@@ -129,8 +129,8 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "if instant.time in cleans and quiet_ms < idle_ms:",
-        "if quiet_ms < idle_ms:",
+        " if instant.time in cleans]",
+        "]",
         "a restore is refused for a young clean that takes nothing it needs",
         tests=("ops/guards/test_liveness.py::test_a_young_clean_that_takes_nothing_needed_is_not_in_the_way",),
     ),

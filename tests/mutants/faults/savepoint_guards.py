@@ -32,7 +32,7 @@ FAULTS = (
     ),
     Fault(
         DELETION,
-        ("    if not plan.exists:\n        return\n"),
+        "    if plan.nothing_to_do:\n        return\n",
         "",
         "a deletion with nothing to do takes the claim",
         ("ops/savepoint/test_guards.py::test_a_deletion_with_nothing_to_do_changes_nothing",),
