@@ -154,7 +154,8 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
 
         _enter(run, Phase.UNPUBLISH_ONE)
         run = replace(run, each=tuple(_keeping(table, one) for one in run.each))
-        _hide(run)
+        for one in run.each:
+            _hide(run, one)
         wait_for_queries(run.monitor, run.options.grace_s)
 
         undone, blocks, found = delete_and_prove(
@@ -292,7 +293,8 @@ def _settle(run: RollbackRun) -> Signs:
     for one in run.each:
         plan = one.plan
         if plan.completed:
-            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | _requested(run.table, one))
+            own = fmt.instant_file_name(one.time, fmt.ROLLBACK, State.REQUESTED, run.table.layout.version)
+            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | {own})
         instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
         no_live_heartbeat(signs, [instant] if instant else [])
         if plan.undo.metadata_table.takes_it:
@@ -320,10 +322,6 @@ def _wait(run: RollbackRun) -> None:
         time.sleep(min(1.0, left))
         run.monitor.check()
         left -= 1.0
-
-
-def _requested(table: Table, one: One) -> frozenset[str]:
-    return frozenset({fmt.instant_file_name(one.time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)})
 
 
 def _enter(run: RollbackRun, phase: Phase) -> Timeline:
@@ -377,19 +375,14 @@ def _prepare(run: RollbackRun, timeline: Timeline) -> None:
             instants.create_metafile(run.table, partition, plan.target)
 
 
-def _hide(run: RollbackRun) -> None:
-    """Un-publishes the instants, also in the metadata table: from here on readers no longer see them.
+def _hide(run: RollbackRun, one: One) -> None:
+    """Un-publishes an instant, also in the metadata table: from here on readers no longer see it.
 
     A metadata table to delete is taken out of use first, and so is an index that was built after the instant: Hudi,
     which may finish this rollback if hudictl dies, would keep them. In a metadata table that is kept, readers ignore
     the deltacommit as soon as its instant is pending (Hudi 1.0.2, 1.2.0); it is then rolled back, before any file is
     deleted.
     """
-    for one in run.each:
-        _hide_one(run, one)
-
-
-def _hide_one(run: RollbackRun, one: One) -> None:
     plan, table = one.plan, run.table
     _retire_metadata_table(run, one)
     if not plan.undo.metadata_table.takes_it and drop_indexes(table, plan.undo.indexes_lost, one.time):
