@@ -137,8 +137,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        _hide(run)\n        wait_for_queries(run.monitor, run.options.grace_s)\n",
-        "        wait_for_queries(run.monitor, run.options.grace_s)\n        _hide(run)\n",
+        "            _hide(run, one)\n        wait_for_queries(run.monitor, run.options.grace_s)\n",
+        "            wait_for_queries(run.monitor, run.options.grace_s)\n            _hide(run, one)\n",
         "running queries lose their files at once: the wait comes before readers are back",
         tests=("ops/rollback/test_execute.py::test_queries_that_run_have_their_grace",),
     ),

@@ -282,7 +282,7 @@ AFTER_THE_REQUEST = (
     ),
     Fault(
         ROLLBACK,
-        "            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | _requested(run.table, one))\n",
+        "            timeline_guards.not_moved(signs.timeline, plan.undo.timeline | {own})\n",
         "            pass\n",
         "a commit that came in after the request builds on one that is rolled back",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_before_the_rollback_began",),
