@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError
 from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.guards import clock, liveness
@@ -19,9 +20,9 @@ from hudictl.ops.rollback.planning import check_around, check_target
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_files
 from hudictl.ops.undo.blocks import plan_blocks
-from hudictl.ops.undo.plan import KEEP
+from hudictl.ops.undo.plan import KEEP, Undo
 from hudictl.ops.undo.planning import judge_files, plan_removals, plan_undo, slices_to_mark
-from hudictl.state.facts import Signs, read_signs
+from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.state.files.catalog import NO_GAP
 from hudictl.state.metadata.treatment import unchanged
 from hudictl.state.timeline.service_plans import service_of
@@ -64,19 +65,9 @@ def plan_together(
     session.engine.start()
     facts = listed_facts(session, signs, chosen)
     given = options[next(iter(chosen))]
-    idle_ms = given.idle_ms
     file_guards.timeline_has_its_end(facts, session.engine, given.accept_lost_instants)
-    liveness.no_running_write(table, signs, chosen.values(), idle_ms, facts.sweep, ())
-    found = judge_files(facts, chosen, {}, readers_see=False)
-    blocks = plan_blocks(facts, session.engine, chosen, None, profiles=False)
-    empty = own_empty_logs(facts, chosen, (), idle_ms, others_dead=False)
-    removals = plan_removals(facts, chosen, blocks, {}, found, empty=empty)
-    marked = slices_to_mark(facts, found, removals)
-    # The files are deleted by it: a failure must come before the first change.
-    session.engine.ready()
-    undo = plan_undo(facts, session.engine, chosen, found, removals, marked, unchanged(table))
-    # Nobody has seen a row of them: the files that readers require do not change, nor does a catalog.
-    undo = replace(undo, needed=None, partition_metafiles_made=(), catalog=NO_GAP)
+    liveness.no_running_write(table, signs, chosen.values(), given.idle_ms, facts.sweep, ())
+    undo = _undo(facts, session.engine, chosen, given.idle_ms)
     # What is done once for all is in the first plan.
     other = replace(undo, marked=(), hashing=())
     in_use, lock = metadata_table_in_use(table), session.lock
@@ -98,8 +89,22 @@ def plan_together(
             last_sign_ms=seen_ms[removal.time],
             lock=lock,
         )
-        for number, removal in enumerate(removals)
+        for number, removal in enumerate(undo.removals)
     )
+
+
+def _undo(facts: Facts, engine: Engine, chosen: Mapping[str, Instant], idle_ms: int) -> Undo:
+    """What all of them undo. Raises as ``plan_together``."""
+    found = judge_files(facts, chosen, {}, readers_see=False)
+    blocks = plan_blocks(facts, engine, chosen, None, profiles=False)
+    empty = own_empty_logs(facts, chosen, (), idle_ms, others_dead=False)
+    removals = plan_removals(facts, chosen, blocks, {}, found, empty=empty)
+    marked = slices_to_mark(facts, found, removals)
+    # The files are deleted by it: a failure must come before the first change.
+    engine.ready()
+    undo = plan_undo(facts, engine, chosen, found, removals, marked, unchanged(facts.table))
+    # Nobody has seen a row of them: the files that readers require do not change, nor does a catalog.
+    return replace(undo, needed=None, partition_metafiles_made=(), catalog=NO_GAP)
 
 
 def _plain(table: Table, signs: Signs, options: Mapping[str, RollbackOptions]) -> dict[str, Instant]:
