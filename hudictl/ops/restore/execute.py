@@ -167,19 +167,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
     recover_properties(run.table.storage)
     run = _begin(run)
     inflight = time.monotonic()
-
-    _enter(run, Phase.PREPARE)
-    # Before all else: beside a half created savepoint a rerun could not plan it again.
-    latest = max(run.rollbacks.values(), default=run.time)
-    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.undo.metadata_table))
-    _prepare(run)
-
-    _enter(run, Phase.RETIRE_METADATA_TABLE)
-    _retire_metadata_table(run, planned=run.undo.metadata_table.mode is not Mode.NONE)
-
-    _enter(run, Phase.WRITE_ROLLBACK_PLANS)
-    back_up_instants(run.table, run.undo.removals, pending_too=run.plan.options.keep_backup)
-    _request_rollbacks(run)
+    run = _prepared(run)
 
     # Not before the rollbacks exist: a rerun would choose other times, and leave these heartbeats behind.
     with beating(run.table, [run.time, *run.rollbacks.values()]):
@@ -223,6 +211,23 @@ def _restore(run: RestoreRun) -> RestoreResult:
     result = _result(run, metadata_table, readers_back_ms, elapsed_ms(started))
     nothing_required_lost(run.table, run.undo.metadata_table, run.plan.options.require_index, metadata_table, result)
     return result
+
+
+def _prepared(run: RestoreRun) -> RestoreRun:
+    """All that comes before the first instant is un-published."""
+    _enter(run, Phase.PREPARE)
+    # Before all else: beside a half created savepoint a rerun could not plan it again.
+    latest = max(run.rollbacks.values(), default=run.time)
+    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.undo.metadata_table))
+    _prepare(run)
+
+    _enter(run, Phase.RETIRE_METADATA_TABLE)
+    _retire_metadata_table(run, planned=run.undo.metadata_table.mode is not Mode.NONE)
+
+    _enter(run, Phase.WRITE_ROLLBACK_PLANS)
+    back_up_instants(run.table, run.undo.removals, pending_too=run.plan.options.keep_backup)
+    _request_rollbacks(run)
+    return run
 
 
 def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: int, duration_ms: int) -> RestoreResult:
