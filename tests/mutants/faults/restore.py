@@ -237,8 +237,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("    _request_rollbacks(run)\n\n"),
-        "\n",
+        "    _request_rollbacks(run)\n    return run\n",
+        "    return run\n",
         "an instant is un-published while a later one has no rollback plan",
         ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
     ),
