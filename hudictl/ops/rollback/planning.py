@@ -1,32 +1,33 @@
 """Planning the rollback of one instant, or the rest of a pending rollback."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import StoredRollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
+from hudictl.ops.fingerprint import body_digest, listed, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata.treat import stays_in_place, treat_metadata_table
-from hudictl.ops.rollback.fingerprint import rollback_fingerprint
 from hudictl.ops.rollback.partitions import listed_facts, own_empty_logs, takes_metadata_table
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import plan_blocks
-from hudictl.ops.undo.plan import Undo, asked_to_delete
+from hudictl.ops.undo.plan import Undo, asked_to_delete, undo_facts
 from hudictl.ops.undo.planning import Judged, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.state.files.needed import Outcome
 from hudictl.state.metadata.gap import metadata_gap
 from hudictl.state.metadata.undo import MetadataPlan
 from hudictl.state.timeline.checkpoints import checkpoint_after
+from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
@@ -76,7 +77,7 @@ def plan_rollback(
         timezone=session.timezone,
         target=target,
         options=it.options,
-        fingerprint=rollback_fingerprint(table, it.signs, it.options, undo),
+        fingerprint=_fingerprint(table, it, undo),
         table_version=table.version,
         resumes=resumes,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
@@ -144,6 +145,19 @@ def _gathered(session: Session, target: str, options: RollbackOptions, ended: Co
     backup = {} if visible else backed_up_commits(table, {target})
     listed = written_partitions(table, {target}) if visible else {}
     return _Target(signs, target, instant, stored, options, seen_ms, backup, listed)
+
+
+def _fingerprint(table: Table, it: _Target, undo: Undo) -> dict[str, str]:
+    """Other writes beside a pending target do not count."""
+    timeline = it.signs.timeline
+    return {
+        **table_fingerprint(table, asdict(it.options)),
+        **{f"instant {removal.time}": removal.now for removal in undo.removals},
+        "savepoints": listed(entry.time for entry in timeline.savepoints()),
+        "pending rollbacks": listed(entry.instant.time for entry in it.signs.live_rollbacks),
+        "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
+        **undo_facts(undo),
+    }
 
 
 def check_around(session: Session, signs: Signs) -> None:

@@ -6,7 +6,7 @@ FINGERPRINT = "ops/fingerprint.py"
 LATER = "state/timeline/removed.py"
 PENDING = "state/pending.py"
 PLAN = "ops/restore/plan.py"
-ROLLBACK_FINGERPRINT = "ops/rollback/fingerprint.py"
+ROLLBACK_PLANNING = "ops/rollback/planning.py"
 SAVED = "ops/saved_plan.py"
 SESSION = "ops/session.py"
 WRITERS = "state/writers/activity.py"
@@ -257,14 +257,14 @@ FAULTS = (
         tests=("ops/restore/test_fingerprint.py::test_the_table",),
     ),
     Fault(
-        ROLLBACK_FINGERPRINT,
+        ROLLBACK_PLANNING,
         '        "savepoints": listed(entry.time for entry in timeline.savepoints()),\n',
         "",
         "a saved rollback is applied although a savepoint was made since",
         tests=("ops/rollback/test_fingerprint.py::test_each_change_moves_its_own_part",),
     ),
     Fault(
-        ROLLBACK_FINGERPRINT,
+        ROLLBACK_PLANNING,
         '        **{f"instant {removal.time}": removal.now for removal in undo.removals},\n',
         "",
         "a saved rollback of a failed write is applied to a commit that completed since",
