@@ -66,6 +66,12 @@ class ListOptions:
         """Whether all rows are shown, with all columns."""
         return not self.where and self.limit is None and self.columns is None
 
+    def empty(self, said: str) -> str:
+        """What a list without rows says: what there is in the table is not known where rows were left out."""
+        if self.limit == 0:
+            return "no row is shown: --limit is 0"
+        return "no row meets the conditions" if self.where or self.since or self.until else said
+
     @property
     def times(self) -> "Times":
         """The instants whose rows are made, in the order in which they are shown where nothing else sorts them."""
@@ -130,6 +136,7 @@ def show_list(
 
     Args:
         rows: by time: in the order of ``given.times``.
+        empty: what text says where there are none at all.
         hidden: columns that text shows only where they are asked for.
         notes: in the place of those of the rows.
 
@@ -164,7 +171,7 @@ def show_list(
 
         now = datetime.now(timezone.utc)
         cells = [aged(line, now) if given.relative else line for line in lines]
-        print_table(out, cells, in_text, empty, row_type.__name__, whole=bool(asked))
+        print_table(out, cells, in_text, given.empty(empty), row_type.__name__, whole=bool(asked))
 
     show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, told, text)
 

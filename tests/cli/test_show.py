@@ -430,6 +430,10 @@ def test_savepoints_that_cannot_be_restored_are_named(unpack: Unpack, tell: Tell
     assert copy.savepoints[0] in said.err
     assert [row["restorable"] for row in said.json["rows"]] == [True, False]
     assert names[0] in said.json["rows"][1]["warning"]
+    # A condition on it is not met by what was not looked at.
+    asked = ("savepoint", "list", "--where", "restorable=no", "--engine", "local", "-t", copy.path)
+    said = tell(*asked, "-o", "json")
+    assert (said.code, [row["instant"] for row in said.json["rows"]]) == (3, [copy.savepoints[0]])
 
 
 @pytest.mark.parametrize(("age_s", "reason"), [(0, "its heartbeat is live"), (1800, "it may be running")])

@@ -77,8 +77,8 @@ def _list(
     """For eyes, why there are no rows stands in their place."""
     rows = rows.kept()
     unused = table.metadata.unused() if given.common.output == "text" and not list(rows) else None
-    notes = [note for note in rows.notes if note != unused]
     empty = unused or empty
+    notes = [note for note in rows.notes if note != given.empty(empty)]
     show_list(given, command, table, rows, empty, hidden=hidden, notes=notes)
 
 

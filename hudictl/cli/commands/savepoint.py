@@ -135,11 +135,12 @@ def list_(given: ListOptions, count_bytes: bool, verify: bool) -> None:
     """List the savepoints, newest first.
 
     The column own bytes has those of files that neither the newest file slices nor another savepoint have: what could
-    be cleaned without the savepoint.
+    be cleaned without the savepoint. Columns that need --bytes or --verify turn it on where they are named.
 
     In hudi-cli: `savepoints show`; in SQL: `show_savepoints`.
     """
     count_bytes = count_bytes or given.names("files", "bytes", "own_bytes", "missing")
+    verify = verify or given.names("restorable")
     with opened_table(looking(given.common), given.engine_options) if verify else given.table() as table:
         rows = table.savepoints(count_bytes=count_bytes, verify=verify).kept()
     show_list(given, "savepoint list", table, given.ordered(rows), "no savepoints", by_time=True)
