@@ -33,6 +33,13 @@ def test_find_a_key_that_is_not_there(unpack: Unpack, tell: Tell) -> None:
     assert document["notes"]
 
 
+def test_10_an_empty_partition_is_none_of_a_partitioned_table(unpack: Unpack, tell: Tell) -> None:
+    given = ("--partition", "", "--engine", "local", "-t")
+    for version, name, code in (("v9", "cow_part", 10), ("v9", "cow_flat_nomdt", 0)):
+        for command in (("record", "find", "1"), ("file", "slices")):
+            assert tell(*command, *given, unpack(version, name).path).code == code
+
+
 def test_find_beside_damage(unpack: Unpack, tell: Tell) -> None:
     """What was not read may have the record: a row says so, and the exit code."""
     copy = unpack("v9", "cow_flat_nomdt")

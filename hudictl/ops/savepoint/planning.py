@@ -79,7 +79,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     if instant is None:
         # Also where the newest commit has a savepoint: the restore may remove both.
         guards.no_pending_restore(table, signs)
-    commit = find_commit(table, signs.timeline, instant) if instant else _newest(signs.timeline)
+    commit = find_commit(table, signs.timeline, instant) if instant is not None else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
         return _existing(session, signs, commit, options, chosen=instant is None)

@@ -113,9 +113,11 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
 
 
 def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
-    """The data files of one folder. Raises NotFound: there is no such folder; StorageFailed."""
-    found = list_partition(table, partition_named(partition))
-    if found is None:
+    """The data files of one folder. Raises NotFound: there is no such folder, or it is the base of a table that has its
+    files in partitions; StorageFailed."""
+    path = partition_named(partition)
+    found = list_partition(table, path)
+    if found is None or (not (path or found) and table.partition_fields):
         raise NotFound(
             f"{table.uri} has no partition {partition!r}",
             hint="write it as in the table's paths, for example p=1/q=2",

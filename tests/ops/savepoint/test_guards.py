@@ -121,6 +121,12 @@ def test_none_is_planned_and_no_deletion(
 # Creating one.
 
 
+def test_a_name_without_letters_is_not_the_newest_commit(unpack: Unpack) -> None:
+    """As an empty variable of a script gives it."""
+    with pytest.raises(Refused, match="is not a commit on the active timeline"):
+        planned(unpack("v9", "cow_part"), "")
+
+
 @VERSIONS
 def test_a_restore_that_died_before_its_plan_was_written_comes_first(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
