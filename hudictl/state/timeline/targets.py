@@ -1,6 +1,7 @@
 """The target of an operation, found on the timeline."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from hudictl.errors import Refused, Unreadable
@@ -10,6 +11,9 @@ from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.archive import archived_in_order, at_one_time
 
 BOOTSTRAP_AGAIN = "delete the table's folder, and bootstrap it again from the source"
+_TIME = re.compile(r"\s*[0-9]{4}|[0-9]+$")
+_ZONE = re.compile(r"[T ].*[Z+-]")
+_SIGNS = re.compile(r"[-T:.\s]")
 
 
 def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
@@ -63,10 +67,18 @@ def what_it_may_be(table: Table, timeline: Timeline, time: str) -> str:
             return f"{time} is the completion time of {entry}: give its instant time, {entry.time}"
     if archived := _archived(table, time):
         return f"{time} is an archived {archived}: it can be neither rolled back nor restored to"
-    times = sorted({entry.time for entry in timeline.instants})
-    near = [*[other for other in times if other < time][-1:], *[other for other in times if other > time][:1]]
-    nearest = f"nearest on the active timeline: {' and '.join(near)}; " if near else ""
-    return f"{nearest}`hudictl timeline show --archived` lists all"
+    near = " and ".join(_nearest(sorted({entry.time for entry in timeline.instants}), time))
+    return f"{f'nearest on the active timeline: {near}; ' if near else ''}`hudictl timeline show --archived` lists all"
+
+
+def _nearest(times: Sequence[str], said: str) -> list[str]:
+    """The instants beside a time, which may be written as a date; none beside what is no time, or one of a zone."""
+    if not _TIME.match(said) or _ZONE.search(said):
+        return []
+    digits = _SIGNS.sub("", said)
+    if digits != said and digits in times:
+        return [digits]
+    return [*[other for other in times if other < digits][-1:], *[other for other in times if other > digits][:1]]
 
 
 def _archived(table: Table, time: str) -> str | None:

@@ -7,7 +7,7 @@ from hudictl.formats.instants import INITIAL, RESTORE, ROLLBACK
 from hudictl.reports.timeline import TimelineFilter, timeline_rows
 from hudictl.state.facts import read_signs
 from hudictl.state.files.savepoints import find_savepoint
-from hudictl.state.timeline.targets import find_commit, find_target
+from hudictl.state.timeline.targets import find_commit, find_target, what_it_may_be
 from hudictl.state.timeline.unfinished import find_unfinished, way_out_of_restore
 from hudictl.table.timeline.active import load_timeline
 from tests import support
@@ -41,6 +41,17 @@ def test_a_typo_names_the_neighbours(unpack: Unpack, version: str) -> None:
     with pytest.raises(Refused) as refused:
         find_commit(copy.table, load_timeline(copy.table), "1")
     assert f"nearest on the active timeline: {before}; " in refused.value.hint
+
+
+def test_a_time_written_as_a_date_names_the_instant_and_what_is_no_time_names_none(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    timeline, time = load_timeline(copy.table), copy.commits[1]
+    date = f"{time[:4]}-{time[4:6]}-{time[6:8]}T{time[8:10]}:{time[10:12]}:{time[12:14]}.{time[14:]}"
+    for said in (date, f"{time} ", f" {time}"):
+        assert what_it_may_be(copy.table, timeline, said).startswith(f"nearest on the active timeline: {time}; ")
+    assert f"{copy.commits[0]} and {time}; " in what_it_may_be(copy.table, timeline, date[:-4])
+    for said in ("last", "-1", "1h", "", "latest", "٢٠٢٦", f"{date}Z", f"{date}+05:30"):
+        assert "nearest" not in what_it_may_be(copy.table, timeline, said)
 
 
 @VERSIONS
