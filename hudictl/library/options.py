@@ -1,10 +1,11 @@
 """What the options of changes may be: a program can say more than the command line lets through."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import Any
 
 from hudictl.errors import UsageError
+from hudictl.formats.instants import ACTIONS, State
 
 _CHOICES: dict[str, tuple[str | None, ...]] = {
     "metadata": ("keep", "delete"),
@@ -23,7 +24,8 @@ _RANGES = {
     **dict.fromkeys(("last", "hourly", "daily", "weekly", "monthly", "yearly", "within_ms"), (0, inf)),
 }
 _SEVERAL = ("require_index", "partitions", "paths")
-_TEXTS = ("to", "as_of", "instant")
+_TEXTS = ("to", "as_of", "instant", "key")
+_STATES = tuple(state.name.lower() for state in State)
 
 
 def refuse_wrong(options: object) -> None:
@@ -58,4 +60,14 @@ def chosen(actions: str | Sequence[str], states: str | Sequence[str], limit: int
     """The fields of a ``TimelineFilter`` beside the times. Raises UsageError."""
     if limit is not None:
         refuse_value("limit", limit)
-    return {"actions": several(actions), "states": several(states), "limit": limit}
+    words = {"actions": _words("actions", actions, ACTIONS), "states": _words("states", states, _STATES)}
+    return {**words, "limit": limit}
+
+
+def _words(name: str, said: str | Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """Words in small letters. Raises UsageError: one is not known."""
+    words = tuple(str(word).lower() for word in several(said))
+    for word in words:
+        if word not in known:
+            raise UsageError(f"{name}: there is no {word!r}", hint=f"the words are: {', '.join(sorted(known))}")
+    return words

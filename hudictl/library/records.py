@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hudictl.library.opened import Opened, Times
+from hudictl.library.options import refuse_value
 from hudictl.library.rows import Rows
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Records:
         """The files that have the newest version of a record, by its ``_hoodie_record_key``."""
         from hudictl.reports.record_versions import FoundRecord, found_rows
 
+        refuse_value("key", key)
         notes: list[str] = []
         return Rows(
             FoundRecord, lambda: found_rows(self.table.core, key, partition, as_of, self.table.engine, notes), notes
@@ -32,6 +34,7 @@ class Records:
         """The versions of a record that files still have."""
         from hudictl.reports.record_versions import RecordVersion, version_rows
 
+        refuse_value("key", key)
         notes: list[str] = []
         return Rows(
             RecordVersion,

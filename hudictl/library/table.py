@@ -193,7 +193,11 @@ class HudiTable:
         limit: int | None = None,
         **times: "Unpack[Times]",
     ) -> "Rows[TimelineRow]":
-        """The instants. ``limit``: this many of the newest; then no others are read."""
+        """The instants. ``limit``: this many of the newest; then no others are read.
+
+        ``actions``: commit, deltacommit, replacecommit, clean, rollback and the like, as the rows have them; ``states``:
+        requested, inflight, completed.
+        """
         from hudictl.reports.timeline import TimelineRow, timeline_rows
 
         return self.opened.by_time(TimelineRow, timeline_rows, times, **chosen(actions, states, limit))

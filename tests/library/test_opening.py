@@ -143,6 +143,10 @@ def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
         (lambda table: table.writers.delete_heartbeat(1), "instant=1"),
         (lambda table: table.writers.delete_markers(1), "instant=1"),
         (lambda table: table.timeline(limit=-1), "limit=-1: the least is 0"),
+        (lambda table: table.timeline(states=["done"]), "states: there is no 'done'"),
+        (lambda table: table.timeline_pairs(actions="commits"), "actions: there is no 'commits'"),
+        (lambda table: table.records.find(1), "key=1: write a text"),
+        (lambda table: table.records.history(1), "key=1: write a text"),
         (lambda table: list(table.timeline(since=20261121)), "--since 20261121: not a time"),
         (lambda table: table.delete_orphans(hudictl.OrphanOptions(paths="a")), r"paths='a': write \('a',\)"),
         (lambda table: table.copy("/tmp/absent", "1", hudictl.CopyOptions(partitions="a")), "partitions='a'"),
@@ -167,6 +171,7 @@ def test_an_action_or_a_state_alone(copy: Copy) -> None:
     """Its letters are not meant: "commit" is in "deltacommit", too."""
     table = hudictl.open(copy.path, engine="local")
     assert {row.action for row in table.timeline("commit", "completed")} == {"commit"}
+    assert list(table.timeline(states=["COMPLETED"])) == list(table.timeline(states=["completed"]))
     assert not list(table.timeline("deltacommit"))
     assert {row.action for row in table.timeline_pairs("commit")} == {"commit"}
     assert {lane.action for lane in table.pictures.bars("commit").lanes} == {"commit"}
