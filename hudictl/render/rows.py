@@ -36,11 +36,16 @@ def markdown_lines(rows: Iterable[Cells], columns: Sequence[str]) -> Iterator[st
 
 def aged(row: Cells, now: datetime) -> dict[str, Any]:
     """The row with the ages of its UTC times in their places."""
-    return {column: _age(value, now) if column.endswith("_utc") and value else value for column, value in row.items()}
+    times = ("_utc", "_at")
+    return {column: _age(value, now) if column.endswith(times) and value else value for column, value in row.items()}
 
 
 def _age(utc: str, now: datetime) -> str:
-    milliseconds = int((now - datetime.fromisoformat(utc).astimezone(timezone.utc)).total_seconds() * 1000)
+    try:
+        then = datetime.fromisoformat(utc)
+    except ValueError:
+        return utc  # of a damaged record
+    milliseconds = int((now - then.astimezone(timezone.utc)).total_seconds() * 1000)
     return f"{span(milliseconds)} ago" if milliseconds >= 0 else f"in {span(-milliseconds)}"
 
 

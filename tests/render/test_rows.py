@@ -43,8 +43,10 @@ def test_markdown_has_a_line_and_its_cells_for_each_row(rows: list[dict[str, obj
         ("2026-11-21T05:59:30+00:00", "30 s ago"),
         ("2026-11-21T08:30:00+02:00", "in 30 min"),
         (None, None),
+        ("no time", "no time"),
     ],
 )
 def test_a_utc_time_is_an_age(utc: str | None, said: str | None) -> None:
     now = datetime(2026, 11, 21, 6, tzinfo=timezone.utc)
-    assert aged({"completed_utc": utc, "time": utc}, now) == {"completed_utc": said, "time": utc}
+    row = {"completed_utc": utc, "started_at": utc, "time": utc}
+    assert aged(row, now) == {"completed_utc": said, "started_at": said, "time": utc}
