@@ -35,7 +35,7 @@ def test_history_of_nothing(unpack: Unpack, tell: Tell) -> None:
     said = tell("file", "history", "no-such-file-0", "-t", copy.path, "--archived")
     assert (said.code, "what happened before is not recorded" in said.line) == (10, True)
     said = tell("file", "history", "no-such-file-0", "-t", copy.path, "--since", "1h")
-    assert (said.code, said.out.splitlines()[0]) == (0, "no instant names the file")
+    assert (said.code, said.out.splitlines()[0]) == (0, "no row meets the conditions")
     done = max(name for name in copy.timeline.glob("*_*.commit"))
     put(done, b"{ no commit")
     said = tell("file", "history", "no-such-file-0", "-t", copy.path)
