@@ -3,15 +3,19 @@
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timezone
 from itertools import islice
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from hudictl.cli.show import up_to_error
 from hudictl.errors import HudictlError, Unreadable, UsageError
 from hudictl.formats.layouts import OWN
 from hudictl.phrases import command_of, count_of
+
+if TYPE_CHECKING:
+    from hudictl.table.table import Table
 
 Row = TypeVar("Row")
 Shown = str | int | float
@@ -27,16 +31,23 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "~": lambda text, part: part in text,
 }
 _CHECK = "`hudictl check` shows whether the table is damaged"
+_INSTANTS = frozenset(
+    "time instant target completion_time undo base_instant previous earliest up_to oldest newest oldest_slice "
+    "newest_slice last_compaction last_write back_to".split()
+)
+"""The columns that have instant times."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 @dataclass(frozen=True)
 class Condition:
-    """``column sign value``. A value that is missing equals "", and is neither less nor greater than any."""
+    """``column sign value``. A value that is missing equals "", and is neither less nor greater than any. ``utc``: the
+    column has times in UTC, of which the digits are compared."""
 
     column: str
     sign: str
     value: Shown
+    utc: bool = False
 
     def holds(self, row: object) -> bool:
         found = getattr(row, self.column)
@@ -44,6 +55,7 @@ class Condition:
             found = (
                 "" if found is None else ", ".join(map(str, found)) if isinstance(found, (list, tuple)) else str(found)
             )
+            found = re.sub("[^0-9]", "", found.partition("+")[0]) if self.utc else found
             return _SIGNS[self.sign](found, self.value) and bool(found or self.sign[0] not in "<>")
         return self.sign == "!=" if found is None else _SIGNS[self.sign](found, self.value)
 
@@ -85,6 +97,18 @@ def condition(text: str, row_type: type) -> Condition:
     except (KeyError, ValueError):
         wanted = "yes or no" if kind is bool else "a number"
         raise UsageError(f"--where {text}: {column} is {wanted}, not {value!r}") from None
+
+
+def of_times(one: Condition, table: "Table") -> Condition:
+    """The condition with a time in digits where it asks for what is before or after one, which may be given as --since
+    takes it; else the same. Raises UsageError: it is no time."""
+    utc = one.column.endswith(("_utc", "_at"))
+    if one.sign[0] not in "<>" or not (utc or one.column in _INSTANTS):
+        return one
+    from hudictl.library.times import time_of
+
+    zoned = replace(table, zone=timezone.utc) if utc else table
+    return replace(one, value=time_of(zoned, str(one.value), f"--where {one.column}{one.sign}"), utc=utc)
 
 
 def known_columns(names: Iterable[str], row_type: type, option: str) -> tuple[str, ...]:

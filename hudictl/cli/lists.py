@@ -105,7 +105,8 @@ _OF_ALL = (
         "--where",
         multiple=True,
         metavar="CONDITION",
-        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, <=, >, >=, ~ (contains). Repeatable.",
+        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, <=, >, >=, ~ (contains); times as with --since. "
+        "Repeatable.",
     ),
     click.option("--columns", metavar="A,B", help="These columns only, in this order."),
     click.option("--sort", metavar="COLUMN", help="Sort by this column."),
@@ -144,13 +145,13 @@ def show_list(
         UsageError: a column or a condition that there is not.
         Unreadable: behind the last row, where one has a problem; and all that making a row raises.
     """
-    from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns
+    from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns, of_times
 
     common, row_type = given.common, rows.type
     asked = known_columns(given.columns.split(",") if given.columns else (), row_type, "--columns")
     sort = next(iter(known_columns([given.sort] if given.sort else (), row_type, "--sort")), None)
     turned = given.order == "desc" and (given.sort is not None or not by_time)
-    where = tuple(condition(text, row_type) for text in given.where)
+    where = tuple(of_times(condition(text, row_type), table.core) for text in given.where)
     found = chosen(
         rows,
         RowFilter(where, sort, turned, given.limit, by_time and given.turned, "total" in row_type.__dataclass_fields__),

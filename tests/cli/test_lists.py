@@ -73,6 +73,8 @@ def test_relative_times_are_ages_for_eyes_alone(tell: Tell, copy: Copy) -> None:
         (("--sort", "size"), "--sort: there is no column size"),
         (("--where", "records>many"), "records is a number"),
         (("--where", "records"), "not a condition"),
+        (("--where", "time>=yesterday"), "--where time>= yesterday: not a time"),
+        (("--where", "completed_utc<now"), "--where completed_utc< now: not a time"),
         (("--since", "yesterday"), "--since yesterday: not a time"),
     ],
 )
@@ -81,6 +83,25 @@ def test_2_what_cannot_be_asked_for(tell: Tell, copy: Copy, options: tuple[str, 
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("time>=2026-11-22", 0),
+        ("time<2026-11-22", 5),
+        ("time>=20261122", 0),
+        ("time>99999d", 5),
+        ("requested_utc<2026-11-22", 5),
+        ("requested_utc<2026-11-21T00:00-02:00", 0),
+        ("requested_utc>2026-11-20T22:00:00.000-03:00", 5),
+        ("requested_utc<=99999d", 0),
+        ("completed_utc>2026-11-21T01:00Z", 5),
+    ],
+)
+def test_a_time_is_compared_however_it_is_written(tell: Tell, copy: Copy, condition: str, count: int) -> None:
+    command = ("commit", "list", "-t", copy.path, "--timezone", "UTC", "-o", "json", "--where")
+    assert len(tell(*command, condition).json["rows"]) == count
 
 
 @pytest.mark.parametrize("output", ["text", "json", "ndjson", "csv", "markdown"])
