@@ -31,9 +31,9 @@ _SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
     "~": lambda text, part: part in text,
 }
 _CHECK = "`hudictl check` shows whether the table is damaged"
-_INSTANTS = frozenset(
-    "time instant target completion_time undo base_instant previous earliest up_to oldest newest oldest_slice "
-    "newest_slice last_compaction last_write back_to".split()
+_INSTANTS = (
+    *("time", "instant", "target", "completion_time", "undo", "base_instant", "previous", "earliest", "up_to"),
+    *("oldest", "newest", "oldest_slice", "newest_slice", "last_compaction", "last_write", "back_to"),
 )
 """The columns that have instant times."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}

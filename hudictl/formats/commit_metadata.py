@@ -49,6 +49,11 @@ class CommitMetadata:
     checkpoint: str | None = None
 
     @property
+    def silent(self) -> bool:
+        """Whether it does not tell what was written, as that of an empty file."""
+        return self.operation == "UNKNOWN" and not (self.stats or self.replaced)
+
+    @property
     def records(self) -> int:
         return sum(stat.records for stats in self.stats.values() for stat in stats)
 

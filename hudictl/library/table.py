@@ -195,8 +195,8 @@ class HudiTable:
     ) -> "Rows[TimelineRow]":
         """The instants. ``limit``: this many of the newest; then no others are read.
 
-        ``actions``: commit, deltacommit, replacecommit, clean, rollback and the like, as the rows have them; ``states``:
-        requested, inflight, completed.
+        ``actions``: commit, deltacommit, replacecommit, clean, rollback and the like, as the rows have them.
+        ``states``: requested, inflight, completed.
         """
         from hudictl.reports.timeline import TimelineRow, timeline_rows
 

@@ -155,9 +155,11 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     read = ", footers and logs read" if plan.options.deep else " (--deep also reads them)"
     present = "present" if undo.files_lost else f"all present{read}"
+    untold = sum(removal.records is None for removal in undo.removals)
+    some = f", without those of {count_of(untold, 'instant')} whose file does not tell them" if untold else ""
     lines += [
         f"Instants to remove, newest first: {len(undo.instants):,} "
-        f"({count_of(plan.records_written, 'record')} written).",
+        f"({count_of(plan.records_written, 'record')} written{some}).",
         f"{_deleted_line(undo)} "
         f"Files required by {plan.target}: {undo.files_needed:,} ({size(undo.bytes_needed)}), {present}.",
     ]

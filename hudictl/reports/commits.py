@@ -17,7 +17,7 @@ from hudictl.reports.records import (
     sums_of,
     the_one,
 )
-from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
+from hudictl.reports.timeline import ARCHIVED, Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import archived_in_order, at_one_time
 
@@ -25,7 +25,8 @@ from hudictl.table.timeline.archive import archived_in_order, at_one_time
 @dataclass(frozen=True)
 class CommitRow:
     """A completed write. ``files_added`` begin a file group, ``files_updated`` go on with one. ``write_amplification``
-    is records written for each that was updated. ``schema_changed``: since the write before, None if none was read."""
+    is records written for each that was updated. ``schema_changed``: since the write before, None if none was read.
+    ``problem``: the file of the write is empty or damaged, and the counts are not known."""
 
     time: str
     action: str
@@ -231,11 +232,14 @@ def _metadata(table: Table, time: str) -> Fields:
         raise Refused(f"there is no completed write {time}", hint=hint, instant=time)
     if entry.problem is not None:
         raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
-    return entry.done or {}
+    if not entry.done:
+        hint = "" if entry.timeline == ARCHIVED else "`hudictl check` says how to make it again"
+        raise Unreadable(_empty(entry), hint=hint)
+    return entry.done
 
 
 def _row(entry: Recorded) -> CommitRow:
-    fields, problem = entry.done or {}, entry.problem
+    fields, problem = entry.done or {}, entry.problem or (None if entry.done else _empty(entry))
     try:
         written = by_partition(fields, "partitionToWriteStats")
         sums = sums_of([stat for stats in written.values() for stat in stats])
@@ -257,6 +261,10 @@ def _row(entry: Recorded) -> CommitRow:
         schema_changed=None,
         problem=problem,
     )
+
+
+def _empty(entry: Recorded) -> str:
+    return f"the file of {entry.time} {entry.action} is empty: it does not name its data files"
 
 
 def _amplification(records: int, updated: int) -> float | None:

@@ -231,7 +231,7 @@ def _row(table: Table, instant: Instant | ArchivedInstant, where: str, body: Bod
     except HudictlError as error:
         problem = error.message
 
-    counted = metadata if metadata is not None and instant.state is State.COMPLETED else None
+    counted = metadata if metadata and not metadata.silent and instant.state is State.COMPLETED else None
     return TimelineRow(
         instant.time,
         instant.action,

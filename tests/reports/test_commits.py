@@ -25,6 +25,7 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import records, support
+from tests.damage import empty_commit
 from tests.fixtures import Unpack
 from tests.helpers import Copy
 
@@ -121,6 +122,21 @@ def test_damage_is_a_row_and_the_others_are_whole(unpack: Unpack, version: str) 
         list(chosen(found, RowFilter()))
     with pytest.raises(Unreadable):
         commit_partitions(copy.table, instant.time)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_an_empty_file_does_not_tell_is_not_known(unpack: Unpack, version: str) -> None:
+    """It is valid for Hudi, and the files of the write are there: it has not written nothing."""
+    copy = unpack(version, "cow_part")
+    empty_commit(copy.path)
+    row, *others = rows(copy)
+    assert (row.records, row.problem) == (0, f"the file of {row.time} commit is empty: it does not name its data files")
+    assert all(other.records and not other.problem for other in others)
+    shown = next(timeline_rows(copy.table, ALL))
+    assert (shown.records, shown.partitions, shown.files, shown.bytes) == (None,) * 4
+    for of in (commit_partitions, commit_files):
+        with pytest.raises(Unreadable, match="is empty: it does not name its data files"):
+            of(copy.table, row.time)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

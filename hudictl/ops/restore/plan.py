@@ -152,7 +152,7 @@ class RestorePlan:
     @property
     def records_written(self) -> int:
         """The records that the instants wrote, without those that table services have only rewritten."""
-        return sum(removal.records for removal in self.undo.removals if removal.operation not in REWRITES)
+        return sum(removal.records or 0 for removal in self.undo.removals if removal.operation not in REWRITES)
 
     @property
     def nothing_to_do(self) -> bool:

@@ -58,7 +58,7 @@ class MarkedSlice:
 
 @dataclass(frozen=True)
 class InstantRow:
-    """An instant to remove, as a plan shows it."""
+    """An instant to remove, as a plan shows it. ``records`` is 0 if its file is empty or damaged."""
 
     time: str
     action: str
@@ -104,13 +104,14 @@ class PlannedBlock:
 class Removal:
     """One instant to remove. ``rollback`` is a stored rollback that already covers it, if there is one. With
     ``bases_only`` (a compaction whose plan is kept) the logs with its name are kept: they contain later writes.
-    ``borrowed`` are its own files under another instant's name. ``archived`` is its place in the archive."""
+    ``borrowed`` are its own files under another instant's name. ``archived`` is its place in the archive. ``records``
+    is None if it is completed, and its file is empty or damaged."""
 
     time: str
     action: str
     instant: Instant | None
     operation: str
-    records: int
+    records: int | None
     files: tuple[StoredFile, ...]
     blocks: tuple[BlockTarget, ...]
     rollback: str | None
@@ -143,7 +144,7 @@ class Removal:
             state=self._state,
             completion_time=there.completion_time if (there := self.instant or self.archived) else None,
             operation=self.operation,
-            records=self.records,
+            records=self.records or 0,
             files=len(self.files),
             bytes=self.size,
             rollback_blocks=len(self.blocks),

@@ -118,7 +118,7 @@ def plan_undo(
         hashing=hashing_files(facts.table, engine, removed),
         timeline=frozenset(facts.timeline.modified_ms),
         metadata_table_unread=facts.known.unread,
-        catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed),
+        catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed, outcome.removed),
     )
 
 
@@ -150,7 +150,8 @@ def plan_removals(
 
     removals = []
     for time, instant in removed.items():
-        told = (backup if instant is None or instant.pending else facts.commits).get(time, CommitMetadata())
+        known = (backup if instant is None or instant.pending else facts.commits).get(time)
+        told = known or CommitMetadata()
         profile = facts.commits.get(time, CommitMetadata())
         there = instant or archived.get(time)
         action = actions.get(time) or (there.action if there else "")
@@ -160,7 +161,7 @@ def plan_removals(
             action=DELTACOMMIT if action == LOGCOMPACTION else action,
             instant=instant,
             operation=told.operation if told.stats else profile.operation,
-            records=told.records,
+            records=None if known and known.silent else told.records,
             files=tuple(own[time]),
             blocks=blocks.get(time, ()),
             rollback=None,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hudictl.formats.instants import Instant
+from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
 
@@ -97,21 +98,28 @@ NO_GAP = CatalogGap()
 
 
 def catalog_gap(
-    table: Table, removed: Mapping[str, Instant | None], commits: Commits, backup: Commits, needed: Container[str]
+    table: Table,
+    removed: Mapping[str, Instant | None],
+    commits: Commits,
+    backup: Commits,
+    needed: Container[str],
+    files: Mapping[str, Iterable[StoredFile]],
 ) -> CatalogGap:
-    """Only records are asked, so that a resumed restore finds the same.
+    """Only records are asked, so that a resumed restore finds the same; but where a record is empty, there is none.
 
     Args:
         removed: the instants to remove; None for one that no longer exists.
         backup: the metadata of un-published instants.
         needed: the partitions in which readers use files afterwards.
+        files: those to delete, by instant.
     """
     seen: dict[str, bool] = {}
     for time in sorted(removed):
         instant = removed[time]
         commit = (backup if instant is None or instant.pending else commits).get(time)
         if commit is not None:
-            seen |= dict.fromkeys(filter(None, commit.stats), True)
+            written = (file.partition for file in files.get(time, ())) if commit.silent else commit.stats
+            seen |= dict.fromkeys(filter(None, written), True)
             seen |= dict.fromkeys(commit.replaced if commit.operation == _DROPPED else (), False)
     return replace(
         named_by_catalog(table),

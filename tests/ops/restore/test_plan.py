@@ -7,8 +7,10 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.render.plans import restore_lines
 from hudictl.table.timeline.active import load_timeline
 from tests import records, support
+from tests.damage import empty_commit
 from tests.fixtures import Unpack
 from tests.helpers import At, attempt, die, drop, pending_restore, plan, put, restore, rollback_plan, straddle
 from tests.ops.restore.strangers_support import partition_copy
@@ -126,6 +128,21 @@ def test_indexes_that_go_with_the_metadata_table_are_named(unpack: Unpack) -> No
     assert set(kept.undo.metadata_table.indexes_kept) == set(copy.table.indexes)
     gone = plan(copy, target, RestoreOptions(to_instant=True, metadata="delete"))
     assert (gone.undo.metadata_table.fate, set(gone.undo.indexes_lost)) == ("deleted", set(copy.table.indexes))
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_goes_with_a_write_whose_file_is_empty_is_told(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    target, options = copy.commits[-2], RestoreOptions(to_instant=True)
+    told = plan(copy, target, options).undo.catalog
+    assert told.vanishing_partitions
+    empty_commit(copy.path)
+    made = plan(copy, target, options)
+    assert ([removal.records for removal in made.undo.removals], made.records_written) == ([None], 0)
+    assert made.undo.catalog == told
+    assert "(0 records written, without those of 1 instant whose file does not tell them)" in "".join(
+        restore_lines(made)
+    )
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 
 from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.file_names import DataFile
 from hudictl.formats.instants import Instant, State
 from hudictl.state.files.catalog import CatalogGap, catalog_gap
+from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 from tests.table.conftest import Small
 from tests.table.conftest import small as small
 
 WRITE = "UPSERT"
+DATA = DataFile("g_1-0-1_1.parquet", "g", "1", 0, "1-0-1")
 
 
 def commit(*written: str, replaced: tuple[str, ...] = (), operation: str = WRITE) -> CommitMetadata:
@@ -32,7 +35,7 @@ def table(small: Small) -> Table:
 
 
 def gap(table: Table, commits: dict[str, CommitMetadata], *needed: str) -> CatalogGap:
-    return catalog_gap(table, completed(*commits), commits, {}, needed)
+    return catalog_gap(table, completed(*commits), commits, {}, needed, {})
 
 
 def test_a_partition_that_only_removed_instants_wrote_vanishes(table: Table) -> None:
@@ -58,13 +61,20 @@ def test_the_last_removed_instant_says_what_the_catalog_has(table: Table) -> Non
 
 def test_a_write_that_readers_never_saw_is_in_no_catalog(table: Table) -> None:
     pending = {"1": instant("1", completed=False)}
-    assert catalog_gap(table, pending, {"1": commit("a")}, {}, ()).empty
+    assert catalog_gap(table, pending, {"1": commit("a")}, {}, (), {}).empty
 
 
 def test_a_resumed_change_finds_the_same(table: Table) -> None:
     """Its instants are un-published, or gone: their metadata is in the backup."""
     for now in (instant("1", completed=False), None):
-        assert catalog_gap(table, {"1": now}, {}, {"1": commit("a")}, ()).vanishing_partitions == ("a",)
+        assert catalog_gap(table, {"1": now}, {}, {"1": commit("a")}, (), {}).vanishing_partitions == ("a",)
+
+
+def test_the_partitions_of_a_write_whose_file_is_empty_are_those_of_its_files(table: Table) -> None:
+    commits = {"1": CommitMetadata(), "2": commit("b")}
+    files = {"1": [StoredFile(path, DATA, 9) for path in ("a", "b", "c", "")], "2": [StoredFile("d", DATA, 9)]}
+    found = catalog_gap(table, completed(*commits), commits, {}, ("c",), files)
+    assert found.vanishing_partitions == ("a", "b")
 
 
 def test_a_table_without_partitions_has_none_to_lose(small: Small) -> None:
