@@ -10,6 +10,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import RECORD, read_record
 from hudictl.formats.instants import InstantFile, State, comparable_action
+from hudictl.state.timeline.targets import time_meant
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline, read_instant
 from hudictl.table.timeline.archive import archived_files, archived_in_order, at_one_time
@@ -108,18 +109,23 @@ def _contents(name: str, timeline: str, instant: InstantFile | ArchivedInstant, 
 
 
 def _absent(table: Table, timeline: Timeline, time: str) -> Refused:
+    meant = time_meant(time)
+    absent, hint = f"there is no instant {time}, active or archived", "`hudictl timeline show --archived` lists them"
+    if meant is None:
+        return Refused(absent, hint=hint, instant=time)
+
     def archived() -> set[str]:
-        ends = (archived_in_order(table, until=time, newest_first=True), archived_in_order(table, since=time))
+        ends = (archived_in_order(table, until=meant, newest_first=True), archived_in_order(table, since=meant))
         return {entry.time for entries in ends for entry in islice(entries, 1)}
 
     times = at_one_time(archived)
     times |= {entry.time for entry in timeline.instants} | {file.time for file in timeline.unknown}
-    before = max((other for other in times if other < time), default=None)
-    after = min((other for other in times if other > time), default=None)
+    before = max((other for other in times if other < meant), default=None)
+    after = min((other for other in times if other > meant), default=None)
+    beside = f"the one before is {before or 'none'}, the one after {after or 'none'}"
     return Refused(
-        f"there is no instant {time}, active or archived; the one before is {before or 'none'}, the one after "
-        f"{after or 'none'}",
-        hint="`hudictl timeline show --archived` lists them",
+        f"{absent}; {f'write it as {meant}' if meant in times - {time} else beside}",
+        hint=hint,
         instant=time,
         before=before,
         after=after,

@@ -174,3 +174,7 @@ def test_no_such_instant_names_those_beside_it(unpack: Unpack, version: str) -> 
         assert named["before"] == before
         assert after is None or named["after"] == after
         assert f"the one before is {before or 'none'}" in caught.value.message
+    for asked, said in ((f" {first}", f"archived; write it as {first}"), ("last", "instant last, active or archived")):
+        with pytest.raises(Refused) as caught:
+            inspect(copy, asked)
+        assert caught.value.message.endswith(said)

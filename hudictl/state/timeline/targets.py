@@ -71,11 +71,15 @@ def what_it_may_be(table: Table, timeline: Timeline, time: str) -> str:
     return f"{f'nearest on the active timeline: {near}; ' if near else ''}`hudictl timeline show --archived` lists all"
 
 
+def time_meant(said: str) -> str | None:
+    """A time, which may be written as a date, as an instant has it; None for what is no time, or one of a zone."""
+    return None if not _TIME.match(said) or _ZONE.search(said) else _SIGNS.sub("", said)
+
+
 def _nearest(times: Sequence[str], said: str) -> list[str]:
-    """The instants beside a time, which may be written as a date; none beside what is no time, or one of a zone."""
-    if not _TIME.match(said) or _ZONE.search(said):
+    digits = time_meant(said)
+    if digits is None:
         return []
-    digits = _SIGNS.sub("", said)
     if digits != said and digits in times:
         return [digits]
     return [*[other for other in times if other < digits][-1:], *[other for other in times if other > digits][:1]]

@@ -16,6 +16,13 @@ FAULTS = (
         ),
     ),
     Fault(
+        PLANNING,
+        "if instant is not None else _newest",
+        "if instant else _newest",
+        "an empty name makes a savepoint on the newest commit",
+        ("ops/savepoint/test_guards.py::test_a_name_without_letters_is_not_the_newest_commit",),
+    ),
+    Fault(
         SESSION,
         "    writable_table(session.table, session.locking)\n",
         "",
