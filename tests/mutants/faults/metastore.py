@@ -9,6 +9,13 @@ RENDER = "render/catalog.py"
 
 FAULTS = (
     Fault(
+        CATALOG,
+        " if commit.silent else commit.stats",
+        " if False else commit.stats",
+        "the partitions that only a write with an empty file had written stay in the catalog without a word",
+        ("state/files/test_catalog.py::test_the_partitions_of_a_write_whose_file_is_empty_are_those_of_its_files",),
+    ),
+    Fault(
         LOCK,
         "        if state != idl().LockState.ACQUIRED:\n",
         "        if state is None:\n",

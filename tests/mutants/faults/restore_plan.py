@@ -274,8 +274,8 @@ FAULTS = (
     ),
     Fault(
         PLAN,
-        ("return sum(removal.records for removal in self.undo.removals if removal.operation not in REWRITES)"),
-        "return sum(removal.records for removal in self.undo.removals)",
+        "return sum(removal.records or 0 for removal in self.undo.removals if removal.operation not in REWRITES)",
+        "return sum(removal.records or 0 for removal in self.undo.removals)",
         "records that a compaction wrote anew are told as lost",
         ("ops/restore/test_plan.py::test_records_that_a_compaction_has_written_anew_are_not_counted",),
     ),
