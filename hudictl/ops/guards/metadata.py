@@ -1,9 +1,9 @@
 """Guards on the deletion of the metadata table: readers then list folders, and must see the same rows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
+from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant, InstantFile
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
 from hudictl.phrases import command_of, count_of, first_few, quoted, seconds
@@ -26,16 +26,22 @@ def no_indexing_is_last(timeline: Timeline) -> None:
     Hudi then gives all its partitions the indexing's time, and registers them although they are empty: reads and
     writes fail (1.0.2), or rows are missing (1.2.0). A restore or rollback is a newer instant itself.
     """
+    last = last_indexing(timeline)
+    if last is not None:
+        raise Refused(
+            f"{last}, and Hudi cannot build the metadata table again",
+            hint="let a writer commit once (if writers fail, one with hoodie.metadata.enable=false), then run the "
+            "command again",
+        )
+
+
+def last_indexing(timeline: Timeline, published: Iterable[InstantFile] = ()) -> str | None:
+    """Says so, if an indexing is the newest completed instant, once some files are published again."""
     done = [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
-    newest = [max(done, key=key) for key in (_requested, _completed)] if done else []
-    for instant in newest:
-        if instant.action == INDEXING:
-            raise Refused(
-                f"the newest completed instant is an indexing, {instant}: after an indexing, Hudi cannot build the "
-                "metadata table again",
-                hint="let a writer commit once, then run the command again",
-                instant=instant.time,
-            )
+    for newest in (max([*done, *published], key=key, default=None) for key in (_requested, _completed)):
+        if newest is not None and newest.action == INDEXING:
+            return f"the newest completed instant is the indexing {newest.time}"
+    return None
 
 
 def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
@@ -176,12 +182,13 @@ def not_being_built(changed_ms: int, now_ms: int, idle_ms: int) -> None:
         )
 
 
-def _requested(instant: Instant) -> str:
+def _requested(instant: Instant | InstantFile) -> str:
     return instant.time
 
 
-def _completed(instant: Instant) -> str:
-    return instant.completion_time or ""
+def _completed(instant: Instant | InstantFile) -> str:
+    # Below table version 8 a name does not tell it.
+    return instant.completion_time or instant.time
 
 
 def nothing_lost_unseen(lost: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Withdrawing a pending restore of hudictl's that has deleted no data file: its instants are published again."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +11,7 @@ from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
 from hudictl.ops.guards import liveness
+from hudictl.ops.guards.metadata import last_indexing
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.restore.completion import drop_staged
 from hudictl.ops.restore.protection import end_protection
@@ -100,7 +101,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
 
     Raises:
         Refused: no restore is pending, or several are; it is not hudictl's; one of its instants was removed, or a file
-            of one was deleted, or hidden by a rollback block.
+            of one was deleted, or hidden by a rollback block; or Hudi could not build its metadata table again.
         Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
     table = session.table
@@ -117,6 +118,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     _check_signs(session, signs, idle_ms)
     instants = restore.instants.union(later_writes(table, restore))
     copies = _copies(session, signs, restore, instants)
+    _metadata_table_can_be_built(table, signs, restore, copies)
     return Withdrawal(
         restore=restore.instant.time,
         target=restore.plan.target or "",
@@ -198,6 +200,7 @@ def _look_again(session: Session, plan: Withdrawal, idle_ms: int) -> PendingRest
     copies = _copies(session, signs, restore, plan.instants)
     if frozenset(signs.timeline.modified_ms) != plan.timeline or copies != plan.copies:
         raise Conflict("the timeline has changed since planning", hint="run the command again")
+    _metadata_table_can_be_built(session.table, signs, restore, copies)
     return restore
 
 
@@ -347,6 +350,23 @@ def _metadata_table(table: Table, restore: PendingRestore, staying: Collection[P
         return "set aside"
     had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
     return "deleted" if had else Mode.NONE.value
+
+
+def _metadata_table_can_be_built(
+    table: Table, signs: Signs, restore: PendingRestore, copies: Sequence[InstantFile]
+) -> None:
+    """Raises Refused: the metadata table is deleted, and without the restore the newest instant would be an indexing:
+    after that Hudi cannot build it again (see ``no_indexing_is_last``)."""
+    aside = read_kept(table, restore.instant.time) is not None
+    last = last_indexing(signs.timeline, copies)
+    if last is None or aside or _metadata_table(table, restore, signs.live_rollbacks, aside=aside) != "deleted":
+        return
+    raise Refused(
+        f"the restore has deleted the metadata table, and without the restore {last}: Hudi could not build it again, "
+        "and rows would be missing",
+        hint="finish it: `hudictl resume`",
+        restore=restore.instant.time,
+    )
 
 
 def _is_there(signs: Signs, time: str, action: str) -> bool:

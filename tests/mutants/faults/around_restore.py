@@ -151,6 +151,13 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
+        "    last = last_indexing(signs.timeline, copies)\n",
+        "    last = None\n",
+        "Hudi builds an empty record index after a withdrawal, and rows are missing",
+        ("ops/restore/test_withdraw_others.py::test_a_deleted_metadata_table_cannot_be_built_after_an_indexing",),
+    ),
+    Fault(
+        WITHDRAW,
         "OwnFiles(tuple(commits.values()), rollbacks=plans).files",
         "OwnFiles(tuple(commits.values())).files",
         "files that only a rollback names were deleted, and the restore is withdrawn",

@@ -1,4 +1,7 @@
-"""What others have un-published is not published again by a withdrawal, and nothing that readers saw stays hidden."""
+"""What others have un-published is not published again by a withdrawal, and nothing that readers saw stays hidden; nor
+does a table come out of it whose metadata table Hudi cannot build again."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -7,6 +10,7 @@ from hudictl.ops.rollback.discard import plan_discard
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import assert_listed, die, drop, roll_back, session, tree
+from tests.ops.restore.metadata_table_support import TO_INSTANT
 from tests.ops.restore.withdraw_support import OPTIONS, oldest, timeline, withdraw
 from tests.ops.rollback.execute_support import died as rollback_died
 
@@ -40,3 +44,29 @@ def test_what_was_completed_and_has_no_copy_cannot_come_back(unpack: Unpack, ver
     with pytest.raises(Refused, match=f"{newest} was completed, and .hoodie/.rollback_backup has no copy of it"):
         withdraw(copy)
     assert timeline(copy) == before
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("later", [False, True], ids=["indexing last", "commit last"])
+def test_a_deleted_metadata_table_cannot_be_built_after_an_indexing(unpack: Unpack, version: str, later: bool) -> None:
+    """Hudi's next write would make an empty record index of it (1.2.0), or fail (1.0.2)."""
+    copy = unpack(version, "later")
+    if later:
+        for path in copy.timeline.glob("*indexing*"):
+            drop(path)
+    target, options = copy.commits[0], replace(TO_INSTANT, metadata="delete", idle_ms=0)
+    die(copy, target, "un-publish instants", options)
+    before = timeline(copy)
+    if later:
+        assert withdraw(copy).metadata_table == "deleted"
+        return
+    with pytest.raises(Refused, match=r"the newest completed instant is the indexing .* could not build it again"):
+        withdraw(copy)
+    assert timeline(copy) == before
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_one_that_is_kept_comes_back_also_after_an_indexing(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "later")
+    die(copy, copy.commits[0], "un-publish instants", replace(TO_INSTANT, idle_ms=0))
+    assert withdraw(copy).metadata_table == "put back"
