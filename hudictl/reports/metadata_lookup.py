@@ -98,7 +98,7 @@ def _records(
 ) -> Iterator[tuple[str, Any]]:
     """The records of some keys: only the file groups are read to which they are hashed. ``how``: see index_records."""
     groups: dict[str | None, list[list[StoredFile]]] = defaultdict(list)
-    for files in sorted(filter(None, merged_slices(metadata, index)), key=lambda files: files[0].data.file_id):
+    for files in sorted(merged_slices(metadata, index), key=lambda files: files[0].data.file_id):
         groups[partition_of_group(files[0].data.file_id) if index == RECORD_INDEX else None].append(files)
     if not groups:
         raise Unreadable(f"the index {index} has no file groups", hint=MADE_ANEW)

@@ -13,7 +13,7 @@ from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, L
 from hudictl.state.metadata.indexes import built_by_indexing, completions, partition_instants
 from hudictl.state.metadata.undo import OF_FILES
 from hudictl.table.metadata.definitions import check_definitions
-from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.metadata.listing import merged_slices, without_slice
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.settings import (
@@ -46,6 +46,15 @@ def definitions(look: Look) -> Iterator[Finding]:
             "the next writer builds its indexes again, without those of CREATE INDEX"
         )
         yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning, (MADE_ANEW,))
+
+
+def slices(look: Look) -> Iterator[Finding]:
+    """Listed indexes without what readers read of them. Raises Unreadable."""
+    metadata = look.metadata
+    for index in look.facts.table.indexes if metadata is not None else ():
+        if metadata is not None and (problem := without_slice(metadata, index)):
+            meaning = f"{problem}: queries and writes with this index fail, or miss rows"
+            yield Finding("index-without-slice", ERROR, f"{METADATA_TABLE}/{index}", meaning, (MADE_ANEW,))
 
 
 def holding_removed(look: Look) -> Iterator[Finding]:

@@ -44,6 +44,7 @@ FINDINGS: Mapping[str, str] = {
     "storage.metadata_aside": "metadata-table-leftover",
     "hashing.hashing_metadata": "hashing-metadata-left bucket-configs-missing",
     "indexes.definitions": "index-definitions-damaged",
+    "indexes.slices": "index-without-slice",
     "indexes.holding_removed": "index-holds-removed-instant",
     "indexes.record_index": "record-index-small",
     "metadata.listing": "metadata-table-unreadable metadata-table-behind "

@@ -12,7 +12,7 @@ from hudictl.reports.indexes.column_stats import verify_column_stats
 from hudictl.reports.indexes.record_index import verify_record_index
 from hudictl.reports.indexes.view import Comparison, IndexDifference, Step, newest_files
 from hudictl.table.files.sweep import sweep
-from hudictl.table.metadata.listing import read_listing
+from hudictl.table.metadata.listing import read_listing, without_slice
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 
@@ -75,6 +75,9 @@ def _compared(
         verify = _VERIFIED.get(index)
         if verify is None:
             notes.append(f"{index} is not compared: hudictl cannot compare this kind of index")
+            continue
+        if problem := without_slice(metadata, index):
+            rows.append(IndexDifference(index, problem, "", "", None, None, None))
             continue
         try:
             rows += verify(comparison)

@@ -10,10 +10,12 @@ from typing import NamedTuple
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats import hfile
+from hudictl.formats.index_records import RECORD_INDEX, partition_of_group
 from hudictl.formats.instants import DELTACOMMIT
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block, read_blocks
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
+from hudictl.phrases import count_of, first_few
 from hudictl.table.files.decoded import gathered
 from hudictl.table.files.listed import (
     ListedFiles,
@@ -185,12 +187,33 @@ def _dealt(keys: Iterable[str], parts: Sequence[hfile.Part]) -> dict[int, frozen
 
 
 def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
-    """The files that a reader uses of each file group. Raises Unreadable."""
+    """The files that a reader uses of each file group that has a committed slice. Raises Unreadable."""
+    yield from (files for _, files in _by_group(metadata, partition) if files)
+
+
+def without_slice(metadata: Table, partition: str) -> str | None:
+    """Says so, if file groups of a listed index have no committed slice: Hudi's readers and writers fail at it, or
+    look for a key in the wrong group. Raises Unreadable.
+
+    In a partitioned record index one may: a failed write into a new partition of the table has begun it (1.2.0).
+    """
+    groups = dict(_by_group(metadata, partition))
+    if not any(groups.values()):
+        return "no file group of it has a committed file slice"
+    bare = sorted(file_id for file_id, files in groups.items() if not files)
+    if partition == RECORD_INDEX:
+        bare = [file_id for file_id in bare if partition_of_group(file_id) is None]
+    return (
+        f"{count_of(len(bare), 'file group')} of it without committed file slice: {first_few(bare)}" if bare else None
+    )
+
+
+def _by_group(metadata: Table, partition: str) -> Iterator[tuple[str, list[StoredFile]]]:
     timeline = load_timeline(metadata)
     groups = group_files(list_partition(metadata, partition) or ())
     compactions = pending_compactions(metadata, timeline, ())
-    for _, slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
-        yield [file for entry in reversed(read_together(slices)) for file in entry.files]
+    for (_, file_id), slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
+        yield file_id, [file for entry in reversed(read_together(slices)) for file in entry.files]
 
 
 def check_openable(metadata: Table) -> None:

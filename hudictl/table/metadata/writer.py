@@ -80,7 +80,7 @@ def write_listing(metadata: Table, template: Template, time: str, changes: Chang
         Unsupported, StorageFailed; Conflict: another process writes the same instant.
     """
     groups = list(merged_slices(metadata, FILES))
-    if len(groups) != 1 or not groups[0]:
+    if len(groups) != 1:
         raise Unreadable(f"the partition {FILES} of the metadata table has {len(groups)} file groups in use, not one")
     (slice_files,) = groups
     first = slice_files[0].data

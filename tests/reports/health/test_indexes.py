@@ -1,5 +1,6 @@
 """What check says of indexes that were built beside an instant which was rolled back since: only what is proved."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -24,10 +25,11 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, put, roll_back
+from tests.helpers import ENGINE, Copy, drop, put, roll_back
 from tests.ops.rollback.execute_support import newest
 from tests.ops.rollback.indexes_support import LATER, VERSIONS, holding
 from tests.reports.health.check_support import TEN_MINUTES, brief, one
+from tests.reports.indexes.compared import compare
 
 HELD = {f".hoodie/metadata/{name}" for name in LATER}
 SECONDARY = LATER[1]
@@ -185,6 +187,40 @@ def outgrown(copy: Copy, size: int, least: int, growth: str = "2.0") -> list[str
     given = {RECORD_INDEX_BYTES.key: str(size), RECORD_INDEX_LEAST.key: str(least), RECORD_INDEX_GROWTH.key: growth}
     found = check_table(copy.table, ENGINE, TEN_MINUTES, settings=Settings(given)).findings
     return [entry.meaning for entry in found if entry.finding == "record-index-small"]
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_listed_index_without_a_committed_slice(indexed: Unpack, version: str) -> None:
+    """As an indexing leaves it that has ended halfway: Hudi fails at it."""
+    copy = indexed(version, "cow")
+    folder = copy.meta / "metadata/record_index"
+    bare = "record-index-0009-0"
+    put(folder / f"{bare}_0-0-0_20991231000000000.hfile", b"")
+    told = f"1 file group of it without committed file slice: {bare}"
+    assert _without_slice(copy) == (
+        [("index-without-slice", ERROR, ".hoodie/metadata/record_index")],
+        [("record_index", told)],
+    )
+    for path in [*folder.iterdir()]:
+        if path.is_file() and not path.name.startswith((bare, ".hoodie")):
+            drop(path)
+    assert outgrown(copy, 1, 1) == []
+    assert _without_slice(copy)[1] == [("record_index", "no file group of it has a committed file slice")]
+
+
+def test_a_group_that_a_failed_write_has_begun_in_a_partitioned_index_does_no_harm(indexed: Unpack) -> None:
+    copy = indexed("v9", "parted")
+    folder = copy.meta / "metadata/record_index"
+    name = min(path.name for path in folder.iterdir() if path.name.startswith("record-index-"))
+    put(folder / re.sub(r"-\d+-0_.*", "-0099-0_0-0-0_20991231000000000.hfile", name), b"")
+    assert _without_slice(copy) == ([], [])
+
+
+def _without_slice(copy: Copy) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+    """What check says of indexes without slices, and what the comparison says of the record index."""
+    found = check_table(copy.table, ENGINE, TEN_MINUTES).findings
+    rows = [(row.index, row.difference) for row in compare(copy).rows if row.index == "record_index"]
+    return [brief(entry) for entry in found if entry.finding == "index-without-slice"], rows
 
 
 def test_how_many_file_groups_hudi_gives_a_record_index() -> None:
