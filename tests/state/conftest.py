@@ -1,5 +1,5 @@
 """Fixtures that copies of real tables need."""
 
-from tests.fixtures import no_waiting, overlap, unpack
+from tests.fixtures import indexed, no_waiting, overlap, unpack
 
-__all__ = ["no_waiting", "overlap", "unpack"]
+__all__ = ["indexed", "no_waiting", "overlap", "unpack"]

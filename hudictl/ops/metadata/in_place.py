@@ -6,7 +6,7 @@ back as Hudi does it (1.0.2, 1.2.0): its files are deleted, by a rollback with t
 
 from collections.abc import Collection, Mapping
 
-from hudictl.errors import Incomplete, Unreadable
+from hudictl.errors import Incomplete, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
 from hudictl.formats.file_names import parse_data_file
@@ -19,8 +19,9 @@ from hudictl.formats.rollback import (
 )
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.execute import remove_traces
-from hudictl.state.metadata.undo import Mode
-from hudictl.table.metadata.listing import FILES
+from hudictl.state.metadata.facts import read_metadata_facts
+from hudictl.state.metadata.undo import Mode, is_damaged
+from hudictl.table.metadata.listing import FILES, check_openable
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -62,7 +63,17 @@ def mode_in_place(
     # A pending rollback may have un-published it already. Whoever began that has looked up to then.
     since = (own.completion_time if own is not None else None) or (pending[0] if pending is not None else time)
     alone = metadata.rules.logs_named_by_writer and not _merged(timeline, since) and _own_files_only(metadata, own)
-    return Mode.UNDO if alone else None
+    return Mode.UNDO if alone and (pending is not None or _is_whole(table, metadata, time)) else None
+
+
+def _is_whole(table: Table, metadata: Table, time: str) -> bool:
+    """Whether the metadata table can be read without an instant: else it must not be kept as it is."""
+    try:
+        check_openable(metadata)
+        facts = read_metadata_facts(table, load_timeline(table))
+        return facts is not None and not is_damaged(facts, (time,))
+    except (Unreadable, Unsupported):
+        return False
 
 
 def has_nothing_of(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> bool:

@@ -56,15 +56,16 @@ class MetadataFacts:
     files: Mapping[str, tuple[StoredFile, ...]]
 
     @cached_property
-    def written(self) -> dict[str, dict[str, list[tuple[str, DataFile]]]]:
-        """The files that the metadata table's writes name, by partition and file id, each with the instant."""
-        found: dict[str, dict[str, list[tuple[str, DataFile]]]] = defaultdict(lambda: defaultdict(list))
+    def written(self) -> dict[str, dict[str, list[tuple[str, DataFile, int]]]]:
+        """The files that the metadata table's writes name, by partition and file id: each with the instant, and its
+        size then."""
+        found: dict[str, dict[str, list[tuple[str, DataFile, int]]]] = defaultdict(lambda: defaultdict(list))
         for time, commit in self.commits.items():
             for partition, stats in commit.stats.items():
                 for stat in stats:
                     data = parse_data_file(basename(stat.path or ""))
                     if data is not None:
-                        found[partition][stat.file_id].append((time, data))
+                        found[partition][stat.file_id].append((time, data, stat.file_bytes))
         return found
 
     @cached_property
@@ -72,7 +73,7 @@ class MetadataFacts:
         """The instants that name a file, by its path."""
         found: dict[str, set[str]] = defaultdict(set)
         for partition, groups in self.written.items():
-            for time, data in chain.from_iterable(groups.values()):
+            for time, data, _ in chain.from_iterable(groups.values()):
                 found[data_path(partition, data.name)].add(time)
         return found
 

@@ -193,6 +193,13 @@ def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> Meta
     return MetadataPlan(Mode.UNDO, None, undone, tuple(fates), timeline=frozenset(facts.timeline.sizes))
 
 
+def is_damaged(facts: MetadataFacts, removed: Collection[str]) -> bool:
+    """Whether readers would not find all files of the partitions in use whole, if instants are removed. Raises as
+    ``plan_metadata``."""
+    view = _View(facts, frozenset(entry.time for entry in _undone(facts, removed)), frozenset(removed))
+    return any(next(view.damaged(name), None) for name in facts.table.metadata_partitions)
+
+
 @dataclass(frozen=True)
 class Reach:
     """How far back a partition can go: ``commits`` is how many commits can be removed, back to ``target``; ``limit`` is
@@ -393,7 +400,7 @@ class _View:
 
     def _mixed(self, partition: str) -> Iterator[str]:
         """Files that hold records of an instant to undo, and of one to keep."""
-        for time, data in chain.from_iterable(self._facts.written.get(partition, {}).values()):
+        for time, data, _ in chain.from_iterable(self._facts.written.get(partition, {}).values()):
             if self._named and time in self._undone and data.instant != time:
                 yield f"the instant to undo {time} has written into {data.name}"
             if not self._named and time not in self._undone and data.instant in self._undone:
@@ -413,7 +420,7 @@ class _View:
         newest = slices[0]
         if newest.base is None and not any(self._begins(log.data) for log in newest.logs):
             yield f"the group {file_id} has no base file of {newest.key} any more: it was cleaned"
-        yield from self._missing(partition, file_id, {file.data.name for file in rest}, newest, committed)
+        yield from self._damaged(partition, file_id, rest, newest, committed)
         for log in newest.logs:
             for time in sorted(self._writers(partition, log) - self._undone):
                 # An archived build: its log only begins the file group, and has no records.
@@ -425,17 +432,32 @@ class _View:
     def _begins(self, log: DataFile) -> bool:
         return log.version == 1 and (log.write_token == FIRST_LOG or not self._named)
 
-    def _missing(
-        self, partition: str, file_id: str, names: Collection[str], newest: Slice, committed: Committed
+    def damaged(self, partition: str) -> Iterator[str]:
+        """Files that readers of a partition would not find whole."""
+        groups = group_files(self._rest(partition))
+        committed = with_archived(self._facts.metadata, self._committed_with_builds(groups), groups, {})
+        for (_, file_id), rest in sorted(groups.items()):
+            for newest in file_slices(self._facts.metadata.rules, rest, committed, None)[:1]:
+                yield from self._damaged(partition, file_id, rest, newest, committed)
+
+    def _damaged(
+        self, partition: str, file_id: str, rest: Iterable[StoredFile], newest: Slice, committed: Committed
     ) -> Iterator[str]:
-        """Files of the newest slice, or of a later one, that a staying write names, and that do not exist."""
+        """Files of the newest slice, or of a later one, that a staying write names, and that do not exist, or with
+        another size. A log may have grown."""
+        sizes = {file.data.name: file.size or 0 for file in rest}
         # An index that was built again begins when that was completed: files of the one before are gone.
         built = self._named and newest.key.startswith(INITIAL)
         first = committed.completion.get(newest.key, newest.key) if built else newest.key
-        for time, data in self._facts.written.get(partition, {}).get(file_id, ()):
+        for time, data, size in self._facts.written.get(partition, {}).get(file_id, ()):
             since = committed.completion.get(time, time) if self._named else data.instant
-            if time in self._staying and data.name not in names and since >= first:
+            if time not in self._staying or since < first:
+                continue
+            stored = sizes.get(data.name)
+            if stored is None:
                 yield f"{data.name} of {time} is missing"
+            elif stored < size or (stored > size and data.is_base):
+                yield f"{data.name} of {time} has {stored:,} bytes, not {size:,}"
 
     def _counts(self, time: str) -> bool:
         """Whether readers take a block of an instant, once the others are removed."""

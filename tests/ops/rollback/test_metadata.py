@@ -53,6 +53,24 @@ def assert_out_of_use(copy: Copy) -> None:
     assert [path.name for path in copy.meta.glob("*metadata*")] == []
 
 
+@IN_NAMES
+@pytest.mark.parametrize("damaged", ["files", "record_index"])
+@pytest.mark.parametrize("size", [0, -9])
+def test_one_that_cannot_be_read_does_not_stay_in_its_place(
+    indexed: Unpack, version: str, damaged: str, size: int
+) -> None:
+    copy = indexed(version, "mor")
+    target = newest(copy)
+    assert rollback_of(copy, target).undo.metadata_table.in_place
+    path = max((copy.meta / "metadata" / damaged).glob("*.hfile"), key=lambda path: path.name.rpartition("_")[2])
+    put(path, path.read_bytes()[:size])
+    made = rollback_of(copy, target)
+    if damaged == "files":
+        assert step_of(made) == DELETE
+    else:
+        assert (step_of(made), made.undo.metadata_table.lost) == (ASIDE, (damaged,))
+
+
 @VERSIONS
 @pytest.mark.parametrize("options", [None, DELETING])
 def test_its_own_delta_commit_with_a_torn_profile_is_no_obstacle(

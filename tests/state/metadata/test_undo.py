@@ -137,6 +137,33 @@ def test_a_file_that_a_kept_write_names_is_missing(unpack: Unpack, version: str)
 
 
 @VERSIONS
+def test_a_log_of_a_kept_write_is_cut(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    first = copy.commits[0]
+    logs = sorted((copy.meta / "metadata/record_index").glob(".record-index-0000-*.log.*"))
+    log = next(path for path in logs if first in path.name or path.name.rpartition(".log.")[2].startswith("2_"))
+    body = log.read_bytes()
+    put(log, body + b"grown")
+    assert reasons(planned(copy, copy.commits[-1:])) == {}
+    put(log, body[:-1])
+    said = f"{log.name} of {first} has {len(body) - 1:,} bytes, not {len(body):,}"
+    assert reasons(planned(copy, copy.commits[-1:])) == {"record_index": said}
+
+
+@VERSIONS
+@pytest.mark.parametrize("change", [b"", b"more"])
+def test_a_base_file_of_a_kept_write_has_another_size(indexed: Unpack, version: str, change: bytes) -> None:
+    copy = indexed(version, "mor")
+    bases = (copy.meta / "metadata/bloom_filters").glob("bloom-filters-0000-*.hfile")
+    base = max(bases, key=lambda path: path.name.rpartition("_")[2])
+    size = base.stat().st_size
+    put(base, base.read_bytes() + change if change else b"")
+    said = reasons(planned(copy, copy.commits[-1:]))["bloom_filters"]
+    assert said.startswith(base.name)
+    assert said.endswith(f" bytes, not {size:,}")
+
+
+@VERSIONS
 def test_a_partition_that_is_not_built_to_its_end(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_record_index")
     others = ",".join(name for name in copy.table.metadata_partitions if name != "record_index")
