@@ -4,6 +4,7 @@ import pytest
 
 from tests.cli.conftest import Tell
 from tests.fixtures import Unpack
+from tests.ops.clean_up.service_support import indexing
 
 LOCAL = ("--engine", "local")
 
@@ -31,6 +32,14 @@ def test_it_is_said_at_the_end_and_again_later(unpack: Unpack, tell: Tell, versi
         assert tell(*again, record.stem, "-t", copy.path, *LOCAL).out.splitlines()[-len(lines) :] == lines
     shown = tell("history", "show", record.stem, "-t", copy.path, "-o", "json").json["result"]
     assert shown["attempts"][0]["report"]["head"]["time"] == before
+
+
+def test_an_indexing_from_before_a_restore_is_named(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    indexing(copy, begun=False)
+    said = tell("restore", "--to-instant", copy.commits[0], "-t", copy.path, "--yes", *LOCAL)
+    assert said.code == 0
+    assert "must not execute the indexing 20261121235959000 any more: `hudictl rollback" in said.out.splitlines()[-1]
 
 
 def test_a_plan_ends_without_it(unpack: Unpack, tell: Tell) -> None:

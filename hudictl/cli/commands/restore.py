@@ -170,9 +170,15 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
         shown_first=True,
         question=_question,
         done=_restored,
-        then=lambda _plan, result: told_after(result),
+        then=lambda _plan, result: [*told_after(result), *map(_indexing, result.indexings)],
         instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
     )
+
+
+def _indexing(time: str) -> str:
+    from hudictl.phrases import command_of
+
+    return f"Hudi's HoodieIndexer must not execute the indexing {time} any more: `{command_of('rollback', time)}`."
 
 
 def _question(plan: "RestorePlan") -> Question:

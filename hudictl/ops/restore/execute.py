@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.errors import Conflict, HudictlError, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import METADATA_TABLE
@@ -43,6 +43,7 @@ from hudictl.state.files.catalog import NO_GAP, CatalogGap
 from hudictl.state.files.needed import cleans_in_the_way
 from hudictl.state.metadata.record import KeptMetadata
 from hudictl.state.metadata.undo import Mode
+from hudictl.state.services.stalled import outlived
 from hudictl.state.timeline.ahead import latest_of_clocks
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.timeline.unfinished import restores_to
@@ -95,7 +96,8 @@ class RestoreResult:
     ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
     ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
     ``catalog``: what a Hive or Glue catalog lists wrongly now. The others are those of ``Afterwards``.
-    ``undo``: what ``hudictl undo`` takes, if the deleted files are kept.
+    ``undo``: what ``hudictl undo`` takes, if the deleted files are kept. ``indexings``: the pending ones that Hudi must
+    not execute any more.
     """
 
     restore: str
@@ -115,6 +117,7 @@ class RestoreResult:
     checkpoint: StreamerCheckpoint | None = None
     consumers: Consumers | None = None
     undo: str | None = None
+    indexings: tuple[str, ...] = ()
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -248,7 +251,15 @@ def _result(run: RestoreRun, metadata_table: MetadataOutcome, readers_back_ms: i
         metadata_table_given_up=metadata_table.given_up,
         **vars(after),
         undo=kept_for(run.session),
+        indexings=_outlived(run),
     )
+
+
+def _outlived(run: RestoreRun) -> tuple[str, ...]:
+    # Nothing that cannot be read is an error here: the work is done.
+    with suppress(HudictlError):
+        return outlived(run.table, load_timeline(run.table), run.time)
+    return ()
 
 
 def _clear_up(run: RestoreRun) -> None:

@@ -1,13 +1,13 @@
 """A timeline that has lost its end: data of instants after its last completed write, which no record explains. Perhaps
 ``.hoodie`` is an older copy, or was copied before the data."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, RESTORE, TIME_FORMAT_DIGITS, State
+from hudictl.formats.instants import DELTACOMMIT, INDEXING, LOGCOMPACTION, RESTORE, TIME_FORMAT_DIGITS, State
 from hudictl.formats.restore import decode_plan
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
@@ -90,7 +90,18 @@ def lost_inside(facts: Facts, metadata: Timeline) -> frozenset[str]:
     # Each plan is a file to read.
     spans = list(_restored(facts)) if gone else []
     gone = {time for time in gone if not any(since < time <= until for since, until in spans)}
-    return without_record(facts, gone)
+    return without_record(facts, gone - _of_indexings(facts, gone))
+
+
+def _of_indexings(facts: Facts, times: Collection[str]) -> frozenset[str]:
+    """Those that an indexing seems to have written: while it runs, it may write to the metadata table at other times
+    than its own (Hudi 1.0.2, 1.2.0). Not one that has a data file."""
+    spans = [(entry.time, entry.completion_time or "") for entry in facts.timeline.having(INDEXING) if entry.completed]
+    between = {time for time in times if any(since < time < until for since, until in spans)}
+    if not between or not facts.table.rules.has_completion_times:
+        return frozenset()
+    known = frozenset(entry.time for entry in facts.timeline.instants)
+    return frozenset(between.difference(*facts.sweep.over("look for lost writes", partial(strange_times, known))))
 
 
 def _restored(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import INDEXING, Instant, State
+from hudictl.formats.instants import INDEXING, RESTORE, Instant, State
 from hudictl.formats.layouts import HEARTBEATS, META, METADATA_TABLE
 from hudictl.formats.plans import decode_index_plan
+from hudictl.formats.releases import V1_2
 from hudictl.phrases import command_of, quoted
 from hudictl.state.timeline.clean_plans import cleans_without_plan, removal_of
 from hudictl.state.timeline.unfinished import Remedy, lately_active
@@ -65,7 +66,16 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
         )
 
 
+def outlived(table: Table, timeline: Timeline, restore: str) -> tuple[str, ...]:
+    """The pending indexings from before a restore that must not be executed any more. Of one, HoodieIndexer may make an
+    empty index, and each write fails then; after a restore of Hudi's own, too (1.2.0; not 1.0.2)."""
+    indexings = timeline.having(INDEXING) if table.rules.reads_as == V1_2 else ()
+    return tuple(entry.time for entry in indexings if entry.pending and entry.time < restore)
+
+
 def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iterator[Stalled]:
+    restore = max((entry.time for entry in timeline.having(RESTORE) if entry.completed), default="")
+    late = outlived(table, timeline, restore)
     for instant in timeline.having(INDEXING):
         if instant.completed:
             continue
@@ -81,6 +91,9 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             meaning += "; writers and cleans still work, but the index is not built"
         if making:
             meaning += f"; {drop_first(making)}"
+        elif instant.time in late:
+            meaning += f". Do not let Hudi's HoodieIndexer execute it: it is older than the restore {restore}, and the "
+            meaning += "index may end up empty. Then each write fails. Hudi can plan it again"
         elif instant.state is State.REQUESTED:
             meaning += f"; Hudi's HoodieIndexer can execute it (--mode execute --instant-time {instant.time})"
         yield Stalled(
@@ -89,7 +102,7 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             time=instant.time,
             meaning=meaning,
             at_work=lately_active(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
-            stops=bool(bare),
+            stops=bool(bare) or instant.time in late,
             harmless=False,
             remedy=()
             if making

@@ -97,6 +97,22 @@ def test_what_a_restore_took_away_is_not_lost(unpack: Unpack, version: str, expl
     assert ("instant-lost" in {entry.finding for entry in check(copy)}) != explained
 
 
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_what_an_indexing_wrote_to_the_metadata_table_is_not_lost(unpack: Unpack, version: str, name: str) -> None:
+    """As Hudi's indexer does behind a restore (1.0.2). Whatever has a data file was a write."""
+    copy = unpack(version, name)
+    lost = copy.commits[1]
+    paths = lose(copy, lost)
+    begun, ended = time_plus_ms(lost, -1), time_plus_ms(lost, 1)
+    for file in (f"{begun}.indexing.requested", f"{begun}.indexing.inflight", f"{begun}_{ended}.indexing"):
+        copy.write(file)
+    assert "instant-lost" in {entry.finding for entry in check(copy)}
+    for path in paths:
+        drop(copy.path / path)
+    assert "instant-lost" not in {entry.finding for entry in check(copy)}
+
+
 @VERSIONS
 def test_a_lost_clean_is_said(unpack: Unpack, version: str) -> None:
     """Its metadata is gone: it cannot be told from a delta commit without files of its name."""

@@ -4,13 +4,14 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.formats.plans import decode_compaction_groups, without_operations
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health import services
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, rollback_of, tree
+from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, restore, rollback_of, tree
 from tests.ops.clean_up.service_support import DAMAGES, broken_clean, index_plan, indexing, left
 from tests.reports.health.check_support import VERSIONS, brief, check
 from tests.reports.health.services_support import follow, planned, scheduled
@@ -209,6 +210,24 @@ def test_a_pending_indexing_of_which_nothing_is_there_is_removed(unpack: Unpack,
     assert ("--mode execute" in found.meaning) is not begun
     assert follow(copy, first_command(found)) == 0
     assert (check(copy), left(copy)) == ([], [])
+
+
+@VERSIONS
+def test_an_indexing_that_has_outlived_a_restore_is_not_executed(unpack: Unpack, version: str) -> None:
+    """HoodieIndexer of 1.2.0 makes an empty index of it, and each write fails; that of 1.0.2 does not."""
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=False)
+    done = restore(copy, copy.commits[0], options=RestoreOptions(to_instant=True))
+    (found,) = [entry for entry in check(copy) if entry.finding == "pending-indexing"]
+    late = version == "v9"
+    assert done.indexings == ((LATER,) if late else ())
+    assert found.severity == (ERROR if late else WARNING)
+    assert (
+        f"Do not let Hudi's HoodieIndexer execute it: it is older than the restore {done.restore}" in found.meaning
+    ) is late
+    assert ("--mode execute" in found.meaning) is not late
+    assert follow(copy, first_command(found)) == 0
+    assert left(copy) == []
 
 
 @VERSIONS
