@@ -86,6 +86,7 @@ def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
         yield entry
     if count != file.trailer.entry_count:
         raise _damaged(file.end, f"the trailer counts {file.trailer.entry_count} entries, but the file has {count}")
+    _check_opened(file)
 
 
 def cut(read_at: ReadAt, size: int, most_bytes: int) -> tuple[list[Part], int]:
@@ -153,6 +154,15 @@ def _open(read_at: ReadAt, size: int) -> _File:
     if not 1 <= trailer.index_levels <= _MAX_INDEX_LEVELS:
         raise _damaged(start, f"it cannot have {trailer.index_levels} index levels")
     return _File(read_at, start, trailer)
+
+
+def _check_opened(file: _File) -> None:
+    """The blocks from the root index to the trailer, with the file info: Hudi reads all of them to open the file."""
+    offset = file.trailer.index_offset
+    while offset < file.end:
+        _, length = _read_head(file, offset, b"")
+        _block(file, offset, b"", length)
+        offset += length
 
 
 def _entries(file: _File, wanted: Sequence[bytes] | None) -> Iterator[tuple[bytes, bytes]]:

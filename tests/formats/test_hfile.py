@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -199,6 +200,17 @@ def test_a_flipped_bit_anywhere(codec: str) -> None:
         damaged = bytearray(body)
         damaged[position] ^= 1 << position % 8
         assert outcome(bytes(damaged)) in (None, rows), position
+
+
+@pytest.mark.parametrize("block", [1, 2])
+def test_what_hudi_reads_to_open_a_file_is_read_too(block: int) -> None:
+    """The index of meta blocks and the file info, behind the root index: nothing of the records depends on them."""
+    body, _ = small("GZ")
+    starts = [found.start() for found in re.finditer(rb"IDXROOT2|FILEINF2", body)]
+    damaged = bytearray(body)
+    damaged[starts[block] + hfile.HEADER.size + 12] ^= 0x55
+    with pytest.raises(Unreadable, match=f"damaged at byte {starts[block]}: a checksum does not match"):
+        entries(bytes(damaged))
 
 
 def test_crc32c() -> None:

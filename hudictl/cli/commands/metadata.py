@@ -122,7 +122,8 @@ def lookup(given: ListOptions, keys: tuple[str, ...]) -> None:
 def verify(given: ListOptions, indexes: bool, sample: int | None) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
-    Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference.
+    Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference. Its
+    files are decoded as far as that needs: damage elsewhere in them, at which Hudi may fail, is not found.
 
     --indexes compares the indexes with the newest file slices: the record index with the keys of all records, column
     statistics and bloom filters with the footers of the base files. Other indexes are named in a note: they are not

@@ -37,8 +37,9 @@ def no_indexing_is_last(timeline: Timeline) -> None:
 
 def last_indexing(timeline: Timeline, published: Iterable[InstantFile] = ()) -> str | None:
     """Says so, if an indexing is the newest completed instant, once some files are published again."""
-    done = [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
-    for newest in (max([*done, *published], key=key, default=None) for key in (_requested, _completed)):
+    done: list[Instant | InstantFile] = list(published)
+    done += [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
+    for newest in (max(done, key=key, default=None) for key in (_requested, _completed)):
         if newest is not None and newest.action == INDEXING:
             return f"the newest completed instant is the indexing {newest.time}"
     return None

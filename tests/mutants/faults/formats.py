@@ -12,6 +12,13 @@ PLANS = "formats/plans.py"
 FAULTS = (
     Fault(
         HFILE,
+        "    _check_opened(file)\n",
+        "",
+        "a file of the metadata table agrees that Hudi cannot open",
+        ("formats/test_hfile.py::test_what_hudi_reads_to_open_a_file_is_read_too",),
+    ),
+    Fault(
+        HFILE,
         "            if last_key is not None and key <= last_key:\n",
         "            if last_key is not None and key < last_key:\n",
         "an HFile with a key twice counts as sound",
