@@ -29,19 +29,21 @@ def no_indexing_is_last(timeline: Timeline) -> None:
     last = last_indexing(timeline)
     if last is not None:
         raise Refused(
-            f"{last}, and Hudi cannot build the metadata table again",
+            f"the newest completed instant is {last} indexing: after an indexing, Hudi cannot build the metadata table "
+            "again",
             hint="let a writer commit once (if writers fail, one with hoodie.metadata.enable=false), then run the "
             "command again",
+            instant=last,
         )
 
 
 def last_indexing(timeline: Timeline, published: Iterable[InstantFile] = ()) -> str | None:
-    """Says so, if an indexing is the newest completed instant, once some files are published again."""
+    """The time of the newest completed instant, if it is an indexing, once some files are published again."""
     done: list[Instant | InstantFile] = list(published)
     done += [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
     for newest in (max(done, key=key, default=None) for key in (_requested, _completed)):
         if newest is not None and newest.action == INDEXING:
-            return f"the newest completed instant is the indexing {newest.time}"
+            return newest.time
     return None
 
 

@@ -362,8 +362,8 @@ def _metadata_table_can_be_built(
     if last is None or aside or _metadata_table(table, restore, signs.live_rollbacks, aside=aside) != "deleted":
         return
     raise Refused(
-        f"the restore has deleted the metadata table, and without the restore {last}: Hudi could not build it again, "
-        "and rows would be missing",
+        "the restore has deleted the metadata table, and without the restore the newest completed instant would be "
+        f"{last} indexing: Hudi could not build it again, and rows would be missing",
         hint="finish it: `hudictl resume`",
         restore=restore.instant.time,
     )

@@ -145,8 +145,8 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "for key in (_requested, _completed)]",
-        "for key in (_requested,)]",
+        "for key in (_requested, _completed))",
+        "for key in (_requested,))",
         "the metadata table is made anew while an indexing is the last to complete",
         tests=("ops/guards/test_metadata.py::test_an_indexing_is_the_newest_by_its_completion_too",),
     ),

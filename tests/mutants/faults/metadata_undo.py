@@ -276,13 +276,6 @@ FAULTS = (
         (f"{TEST}::test_a_log_of_a_kept_write_is_cut",),
     ),
     Fault(
-        "ops/metadata/in_place.py",
-        "_is_whole(table, metadata, time)) else None",
-        "True) else None",
-        "a rollback keeps an index, or a metadata table, that cannot be read",
-        ("ops/rollback/test_metadata.py::test_one_that_cannot_be_read_does_not_stay_in_its_place",),
-    ),
-    Fault(
         UNDO,
         "if not built and not self._counts(time) and",
         "if False and",
