@@ -31,7 +31,7 @@ def no_indexing_is_last(timeline: Timeline) -> None:
         raise Refused(
             f"the newest completed instant is {last} indexing: after an indexing, Hudi cannot build the metadata table "
             "again",
-            hint="let a writer commit once (if writers fail, one with hoodie.metadata.enable=false), then run the "
+            hint="let a writer commit once, one with hoodie.metadata.enable=false if the others fail; then run the "
             "command again",
             instant=last,
         )
