@@ -16,6 +16,8 @@ COW = {**ARCHIVED, "hoodie.clean.automatic": "true"}
 # Of delta commits only those before a compaction are archived.
 COMPACTED = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
 MOR = COW | MERGE_ON_READ | COMPACTED
+# Without a metadata table a write before a compaction is archived at once.
+KEPT = {"hoodie.keep.min.commits": "10", "hoodie.keep.max.commits": "11"}
 METADATA: Mapping[str, Mapping[str, str]] = {
     "files": {},
     "nothing": NO_METADATA,
@@ -101,7 +103,7 @@ def logs_compacted(table: Written) -> None:
 def restored(table: Written) -> None:
     """Hudi has restored to a later savepoint before, which is deleted since."""
     table.upsert("ab")
-    later = table.upsert("bc")
+    later = table.upsert("bc", **KEPT)
     table.hudi.savepoint(table.path, later, table.options)
     table.upsert("abc")
     # Hudi refuses it where it is told that archiving goes beyond savepoints.
@@ -133,7 +135,7 @@ def failed(table: Written) -> None:
 def two_savepoints(table: Written) -> None:
     """One more savepoint after S, with archived writes before and after it."""
     table.upsert("abc")
-    later = table.upsert("ab")
+    later = table.upsert("ab", **KEPT)
     table.hudi.savepoint(table.path, later, table.options)
     for _ in range(4):
         table.upsert("abc")

