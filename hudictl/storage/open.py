@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hudictl.storage.remote import RemoteStorage
 
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
+_WITH_BUCKET = re.compile(r"^[^:]+://[^/]")
+_IN_BUCKETS = frozenset({"s3", "gs", "abfs", "oss", "oci", "tos"})
 
 
 def open_storage(
@@ -30,7 +32,7 @@ def open_storage(
         single_operator: no other hudictl runs; needed where a store cannot create exclusively.
 
     Raises:
-        UsageError: an empty or malformed URI, or one with a password.
+        UsageError: an empty or malformed URI, one of an object store without a bucket, or one with a password.
         StorageFailed: the store cannot be opened.
     """
     if not uri:
@@ -43,6 +45,10 @@ def open_storage(
             "the table's URI has a user and a password",
             hint="give them as the store's options, for S3 --storage-option key=... and secret=..., or in a profile",
         )
+    if kind_of(uri) in _IN_BUCKETS and not _WITH_BUCKET.match(uri):
+        # fsspec takes a:///b/t for a://b/t. To Hadoop it has no bucket: no writer could execute a rollback's plan with it.
+        scheme = uri.partition(":")[0]
+        raise UsageError(f"{uri} has no bucket after {scheme}://", hint=f"write it as {scheme}://BUCKET/PATH", uri=uri)
     return _store_of(uri).open(uri, scratch, options or {}, single_operator)
 
 

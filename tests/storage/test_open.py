@@ -63,6 +63,13 @@ def test_uris_that_name_no_place(uri: str) -> None:
         open_storage(uri, ".tmp")
 
 
+@pytest.mark.parametrize("uri", ["s3a:///b/t", "s3a:/b/t", "s3a://", "s3:", "gs:///b/t", "abfss:///t", "oss:///b/t"])
+def test_a_uri_of_an_object_store_without_a_bucket(uri: str) -> None:
+    """fsspec would find a table behind three slashes; Hudi's writers would not find the files of its plans."""
+    with pytest.raises(UsageError, match="has no bucket"):
+        open_storage(uri, ".tmp")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "found"),
     [
