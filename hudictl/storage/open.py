@@ -46,7 +46,7 @@ def open_storage(
             hint="give them as the store's options, for S3 --storage-option key=... and secret=..., or in a profile",
         )
     if kind_of(uri) in _IN_BUCKETS and not _WITH_BUCKET.match(uri):
-        # fsspec takes a:///b/t for a://b/t. To Hadoop it has no bucket: no writer could execute a rollback's plan with it.
+        # fsspec takes a:///b/t for a://b/t. To Hadoop it has no bucket: no writer could execute the plan of a rollback.
         scheme = uri.partition(":")[0]
         raise UsageError(f"{uri} has no bucket after {scheme}://", hint=f"write it as {scheme}://BUCKET/PATH", uri=uri)
     return _store_of(uri).open(uri, scratch, options or {}, single_operator)

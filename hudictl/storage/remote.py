@@ -173,9 +173,20 @@ class RemoteStorage(Storage):
                 raise
             except Exception:
                 # Stores refuse a range behind the end, and any of an empty file.
-                if (first, end) != (None, None) and start >= self.filesystem.info(self._path(path))["size"]:
+                if (first, end) != (None, None) and self._ends_before(path, start):
                     return b""
                 raise
+
+    def _ends_before(self, path: str, start: int) -> bool:
+        """Whether a file is there and has no bytes from here on; False where the store does not say that: its first
+        answer has the reason, and that of a HEAD has no words. Raises FileNotFoundError."""
+        try:
+            return bool(start >= self.filesystem.info(self._path(path))["size"])
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            _log.debug("cannot ask for the size of %s: %s", path, words(error))
+            return False
 
     def create(self, path: str, body: bytes) -> None:
         _log.debug("create %s", path)
@@ -304,8 +315,11 @@ class RemoteStorage(Storage):
         try:
             with errors(verb, path):
                 self.filesystem.pipe_file(self._path(path), body, **mode)
+        except FileNotFoundError as error:
+            # Of a new object only the bucket can be absent.
+            raise _failed(verb, path, error) from error
         except (FileExistsError, StorageFailed) as error:
-            if isinstance(error.__cause__, PermissionError):
+            if isinstance(error.__cause__, (PermissionError, FileNotFoundError)):
                 raise
             try:
                 found = self.read(path, 0, len(body) + 1)
@@ -412,15 +426,23 @@ def words(error: Exception) -> str:
 def errors(verb: str, path: str) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, FileExistsError, Unsupported):
+    except FileNotFoundError as error:
+        # botocore's own words. Without its bucket, no file is gone, and no folder empty.
+        if "(NoSuchBucket)" not in str(error.__cause__):
+            raise
+        raise _failed(verb, path, error) from error
+    except (FileExistsError, Unsupported):
         raise
     except ImportError as error:
         raise Unsupported(
             f"cannot {verb} {path}: {error}", hint="install this package for the Python of hudictl"
         ) from error
     except Exception as error:  # each driver has exceptions of its own, and all of them are the store's failure
-        raise StorageFailed(
-            f"cannot {verb} {path or '.'}: {words(error)}",
-            hint="fix the cause, then run the same command again",
-            path=path,
-        ) from error
+        raise _failed(verb, path, error) from error
+
+
+def _failed(verb: str, path: str, error: Exception) -> StorageFailed:
+    why, advice = words(error), "fix the cause, then run the same command again"
+    if isinstance(error, FileNotFoundError):
+        advice = "check the bucket's name, then run the same command again"
+    return StorageFailed(f"cannot {verb} {path or '.'}: {why}", hint=advice, path=path)

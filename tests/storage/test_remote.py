@@ -130,3 +130,18 @@ def test_a_write_that_is_refused_is_told_though_the_same_bytes_are_there(
     monkeypatch.setattr(store.filesystem, "pipe_file", refuse)  # type: ignore[attr-defined]
     with pytest.raises(StorageFailed, match="read-only credentials"):
         store.replace("f", b"body") if verb == "replace" else store.touch("f")
+
+
+@pytest.mark.parametrize("single_operator", [True, False])
+def test_a_write_to_what_is_not_there_is_no_file_of_the_table_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, single_operator: bool
+) -> None:
+    """A bucket that is absent, as drivers tell it."""
+    store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp", single_operator=single_operator)
+
+    def absent(*_: Any, **__: Any) -> None:
+        raise FileNotFoundError("no such bucket")
+
+    monkeypatch.setattr(store.filesystem, "pipe_file", absent)  # type: ignore[attr-defined]
+    with pytest.raises(StorageFailed, match="cannot create f: no such bucket"):
+        store.create("f", b"body")

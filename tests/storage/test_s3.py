@@ -456,3 +456,27 @@ def test_who_may_not_ask_for_versions_works_all_the_same(s3: S3, kept: Storage) 
             kept.create("f", b"")
     finally:
         s3.backend.put_bucket_versioning(BUCKET, "Suspended")
+
+
+def test_the_stores_reason_is_told_though_a_head_has_none(s3: S3, opened: S3Storage) -> None:
+    """After a range that fails, the size is asked for: not in place of what the store has said."""
+    store = below(opened, str(uuid.uuid4()))
+
+    def expired(environment: Environment, start: Start, _: Application) -> list[bytes]:
+        start("400 Bad Request", [("Content-Type", "application/xml")])
+        said = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+        return [b"" if environment["REQUEST_METHOD"] == "HEAD" else said]
+
+    with s3.interfering(expired), pytest.raises(StorageFailed, match=r"The provided token has expired\."):
+        store.read("f", 0, 10)
+
+
+def test_a_bucket_that_is_not_there(s3: S3) -> None:
+    """No file of it is absent, none of its folders is empty, and nothing is written: all for the same reason."""
+    store = open_storage("s3a://no-such-bucket/t", ".tmp", s3.options)
+    calls = (lambda: store.list("p"), lambda: store.read("f"), lambda: store.has_folder("p"))
+    writes = (lambda: store.create("f", b"body"), lambda: store.replace("f", b"body"))
+    for call in (*calls, *writes):
+        with pytest.raises(StorageFailed, match="bucket does not exist") as caught:
+            call()
+        assert "bucket" in str(caught.value.hint)
