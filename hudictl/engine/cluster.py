@@ -109,6 +109,10 @@ def failure(label: str, error: BaseException) -> EngineFailed:
         said = [line.strip() for line in match[1].splitlines()]
         reason = said[-1] if said[0].startswith("Traceback") else said[0]
         return EngineFailed(f"the Python of Spark's executors does not start: {reason}", hint=_PYTHON)
+    # It has ended at once, or is no Python, or prints something at its start.
+    if match := re.search(r"[^:\n]* pyspark\.daemon's (?:stdout|standard output).*", text):
+        reason = match[0].strip(" :.")
+        return EngineFailed(f"the Python of Spark's executors does not start: {reason}", hint=_PYTHON)
     if match := re.search(r"^ModuleNotFoundError: No module named '([^']+)'", text, re.MULTILINE):
         return EngineFailed(
             f"the Python of Spark's executors has no module {match[1]}",

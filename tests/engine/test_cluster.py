@@ -50,6 +50,20 @@ TRACEBACK = """org.apache.spark.api.python.PythonException: Traceback (most rece
             "PYSPARK_PYTHON",
         ),
         (
+            f"{JOB}org.apache.spark.SparkException: EOFException occurred while reading the port number from "
+            "pyspark.daemon's stdout and terminated with code: 1.\n\tat x",
+            "the Python of Spark's executors does not start: EOFException occurred while reading the port number from "
+            "pyspark.daemon's stdout and terminated with code: 1",
+            "PYSPARK_PYTHON",
+        ),
+        (
+            f"{JOB}org.apache.spark.SparkException: \nBad data in pyspark.daemon's standard output. Invalid port "
+            "number:\n  1214606444 (0x4865)\nPython command to execute the daemon was:\n  /bin/echo -m x\n",
+            "the Python of Spark's executors does not start: Bad data in pyspark.daemon's standard output. Invalid "
+            "port number",
+            "PYSPARK_PYTHON",
+        ),
+        (
             TRACEBACK % "ModuleNotFoundError: No module named 'fsspec'\n",
             "the Python of Spark's executors has no module fsspec",
             "install it there",

@@ -4,7 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from hudictl.formats.instants import CLEAN, CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, ROLLBACK, State
+from hudictl.formats.instants import (
+    CLEAN,
+    CLUSTERING,
+    COMPACTION,
+    LOGCOMPACTION,
+    REPLACECOMMIT,
+    RESTORE,
+    ROLLBACK,
+    State,
+)
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
@@ -124,9 +133,12 @@ def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
 
 def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
     """Rollbacks that are not archived, and jobs that fail again and again."""
-    found = list(look.facts.timeline.having(ROLLBACK))
-    last = max((entry.time for entry in completed_commits(look.facts.timeline)), default="")
-    recent = [entry for entry in found if entry.time > last]
+    timeline = look.facts.timeline
+    found = [entry for entry in timeline.having(ROLLBACK) if entry.completed]
+    # A pending restore has rollbacks of its own, and takes the commits away after which others would be counted.
+    restored = any(entry.pending for entry in timeline.having(RESTORE))
+    last = max((entry.time for entry in completed_commits(timeline)), default="")
+    recent = [] if restored else [entry for entry in found if entry.time > last]
     if len(recent) >= FAILING_WRITES:
         since = f"since the last commit {last}" if last else "and no completed commit"
         meaning = f"{count_of(len(recent), 'rollback')} {since}: a job fails again and again, and its own log says why"

@@ -117,6 +117,20 @@ def test_a_job_that_fails_again_and_again(unpack: Unpack) -> None:
 
 
 @pytest.mark.slow
+def test_rollbacks_of_a_pending_restore_are_no_job_that_fails(unpack: Unpack) -> None:
+    """Its own, which are not completed; and completed ones of before, whose commits it has taken from the timeline."""
+    copy = unpack("v9", "cow_part")
+    for number in range(6):
+        time = f"2026122100000000{number}"
+        put(copy.timeline / f"{time}.rollback.requested", b"no Avro")
+        if number < 3:
+            put(copy.timeline / f"{time}_{time}.rollback", b"no Avro")
+    assert "3 rollbacks since" in found(copy, SMALL | {"hoodie.keep.max.commits": "9"})["rollbacks-piled-up"].meaning
+    put(copy.timeline / "20261221000000009.restore.requested", b"no Avro")
+    assert "rollbacks-piled-up" not in found(copy, SMALL | {"hoodie.keep.max.commits": "3"})
+
+
+@pytest.mark.slow
 def test_a_plan_that_is_a_risk_to_whoever_reads_it(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_pending_compaction")
     (plan,) = copy.timeline.glob("*.compaction.requested")
