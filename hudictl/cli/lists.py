@@ -177,6 +177,11 @@ def show_list(
     show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, told, text)
 
 
+def unseen(empty: str, as_of: str | None) -> str:
+    """What an empty list says, as of an instant: of files that are gone nothing is known."""
+    return empty if as_of is None else f"{empty} in the files that are left of {as_of}"
+
+
 def _show_lines(output: str, rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> None:
     from hudictl.render.rows import csv_lines, markdown_lines
 

@@ -90,18 +90,22 @@ class DataFiles:
 
 def slices_of(table: Opened, partition: str | None, as_of: str | None) -> "Rows[SliceRow]":
     """The file slices of all file groups, or of those of a partition."""
+    from hudictl.reports.as_of import tell_what_is_gone
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline.active import load_timeline
 
+    notes: list[str] = []
+
     def look(damaged: list[Unreadable]) -> list[SliceRow]:
         timeline = load_timeline(table.core)
+        tell_what_is_gone(table.core, timeline, as_of, notes)
         if partition is None:
             files = files_of_table(table.core, timeline, table.engine, damaged=damaged)
         else:
             files = files_of_partition(table.core, partition)
         return slice_rows(table.core, files, timeline, as_of)
 
-    return Rows(SliceRow, _telling(look))
+    return Rows(SliceRow, _telling(look), notes)
 
 
 def _telling(look: Callable[[list[Unreadable]], Iterable[Row]]) -> Callable[[], Iterator[Row]]:

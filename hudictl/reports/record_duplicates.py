@@ -18,6 +18,7 @@ from hudictl.formats.file_names import base_format
 from hudictl.index_workers import BlockAt, File, MergedSlice, Tried
 from hudictl.phrases import count_of
 from hudictl.record_workers import CopiesTask, KeyCopy, SliceKeys, copies_of, digests_of, doubled
+from hudictl.reports.as_of import tell_what_is_gone
 from hudictl.reports.logs.merged import ReadSlice, merged_blocks, require_mergeable, scan_as_of, slices_to_read
 from hudictl.reports.logs.slices import files_of_partition, files_of_table
 from hudictl.reports.schemas import newest_millis
@@ -105,6 +106,7 @@ def duplicate_rows(
             continue
         keys, records, first = keys + 1, records + len(copies), first or copies[0][0][0]
         yield from _rows(table, copies, now=as_of is None)
+    tell_what_is_gone(table, timeline, as_of, notes)
     notes.append(f"Looked at {count_of(len(groups), 'file group')}.")
     if keys:
         notes.append(f"Queries read {count_of(keys, 'key')} more than once: {count_of(records, 'record')}.")

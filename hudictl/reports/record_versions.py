@@ -16,6 +16,7 @@ from hudictl.formats.instants import WRITE_ACTIONS
 from hudictl.index_workers import File, Tried
 from hudictl.phrases import count_of
 from hudictl.record_workers import KeyTask, Version, versions_of
+from hudictl.reports.as_of import tell_what_is_gone
 from hudictl.reports.logs.merged import (
     DELETED,
     ReadSlice,
@@ -115,6 +116,7 @@ def found_rows(
         except (Unreadable, Unsupported) as error:
             rows.append(replace(row, problem=error.message))
 
+    tell_what_is_gone(table, timeline, as_of, notes)
     notes.append(f"Looked at {looked_at}{'' if named is None else ', by the record index'}.")
     if (alive := sum(row.deleted is False for row in rows)) > 1:
         notes.append(f"Queries read {alive} records with this key: duplicates.")

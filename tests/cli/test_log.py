@@ -258,7 +258,7 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     # The names of version 6's logs do not tell who wrote them.
     assert {row["log_files"] for row in before} == {2 if version == "v6" else 0}
     assert "A compaction started now" not in tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out
-    assert tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out == "no file slices\n"
+    assert tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out.startswith("no file slices in the")
     assert tell("log", "slices", "-t", copy.path, "--as-of", "yesterday").code == 2
     said = tell("log", "slices", "-t", copy.path, "--partition", "part-9")
     assert (said.code, "part-9" in said.line) == (10, True)

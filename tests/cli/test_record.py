@@ -40,6 +40,22 @@ def test_10_an_empty_partition_is_none_of_a_partitioned_table(unpack: Unpack, te
             assert tell(*command, *given, unpack(version, name).path).code == code
 
 
+@pytest.mark.parametrize(
+    ("command", "none"),
+    [
+        (("record", "find", "9"), "no record has this key in the files that are left of"),
+        (("record", "duplicates"), "no duplicates in the files that are left of"),
+        (("file", "slices"), "no file slices in the files that are left of"),
+    ],
+)
+def test_as_of_an_instant_whose_files_are_gone(unpack: Unpack, tell: Tell, command: tuple[str, ...], none: str) -> None:
+    """Nobody can say that there was nothing."""
+    arguments = (*command, "-t", unpack("v9", "cow_cleaned").path, "--as-of", "20261121030328017")
+    said = tell(*arguments).out.splitlines()
+    assert said[:2] == [f"{none} 20261121030328017", tell(*arguments, "-o", "json").json["notes"][0]]
+    assert "rows may be missing" in said[1]
+
+
 def test_find_beside_damage(unpack: Unpack, tell: Tell) -> None:
     """What was not read may have the record: a row says so, and the exit code."""
     copy = unpack("v9", "cow_flat_nomdt")

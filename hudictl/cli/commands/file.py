@@ -3,7 +3,7 @@
 import click
 
 from hudictl.cli.complete import partitions
-from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.lists import ListOptions, list_options, show_list, unseen
 from hudictl.cli.options import PATH, EngineOptions, TableOptions, as_of_option, engine_options, table_options
 from hudictl.cli.show import text_output, up_to_error
 from hudictl.cli.streams import emit_parts
@@ -38,7 +38,8 @@ def slices(given: ListOptions, partition: str | None, as_of: str | None) -> None
     with given.table() as table:
         rows = table.slices(partition, as_of).kept()
     notes = tuple(compaction_lines(list(up_to_error(rows, [])))) if given.common.output == "text" else ()
-    show_list(given, "file slices", table, rows, "no file slices", hidden=("logs",), notes=notes)
+    none = unseen("no file slices", as_of)
+    show_list(given, "file slices", table, rows, none, hidden=("logs",), notes=(*rows.notes, *notes))
 
 
 @file.command()

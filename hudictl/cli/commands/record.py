@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.complete import partitions
-from hudictl.cli.lists import ListOptions, list_options, show_list
+from hudictl.cli.lists import ListOptions, list_options, show_list, unseen
 from hudictl.cli.options import as_of_option, engine_options
 from hudictl.cli.tree import StrictGroup
 from hudictl.errors import Findings, UsageError
@@ -36,7 +36,8 @@ def find(given: ListOptions, key: str, partition: str | None, as_of: str | None)
     """
     with given.table() as table:
         rows = table.records.find(key, partition, as_of)
-        show_list(given, "record find", table, rows, "no record has this key", hidden=("key", "file_id"))
+        none = unseen("no record has this key", as_of)
+        show_list(given, "record find", table, rows, none, hidden=("key", "file_id"))
 
 
 @record.command()
@@ -80,6 +81,7 @@ def duplicates(given: ListOptions, partition: str | None, everywhere: bool, as_o
     with given.table() as table:
         rows = table.records.duplicates(partition, as_of, everywhere=everywhere)
         shown = replace(rows, make=noticed)
-        show_list(given, "record duplicates", table, shown, "no duplicates", hidden=("file_id", "kind", "repair_sql"))
+        none = unseen("no duplicates", as_of)
+        show_list(given, "record duplicates", table, shown, none, hidden=("file_id", "kind", "repair_sql"))
     if found:
         raise Findings("there are duplicates: queries read keys more than once")

@@ -5,7 +5,21 @@ from tests.mutants.fault import Fault
 FILTERS = "formats/bloom_filters.py"
 FOUND = "reports/record_versions.py"
 
+AS_OF = "reports/as_of.py"
+
 FAULTS = (
+    Fault(
+        AS_OF,
+        "    if as_of < kept:",
+        "    if False:",
+        "a record whose file a clean has taken was never there",
+    ),
+    Fault(
+        AS_OF,
+        "    kept = max((",
+        "    kept = min((",
+        "a clean that kept less than another is forgotten",
+    ),
     Fault(
         FILTERS,
         "return any(has or [True])",
