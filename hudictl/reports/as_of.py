@@ -6,7 +6,7 @@ from contextlib import suppress
 from hudictl.errors import Unreadable
 from hudictl.formats.clean import decode_metadata
 from hudictl.formats.instants import CLEAN, Instant
-from hudictl.table.copied import read_record
+from hudictl.table.copied import lacked_by_copy
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 from hudictl.table.timeline.archive import archive_files
@@ -18,10 +18,8 @@ def tell_what_is_gone(table: Table, timeline: Timeline, as_of: str | None, notes
 
 
 def _gone(table: Table, timeline: Timeline, as_of: str) -> Iterator[str]:
-    with suppress(ValueError):
-        copied = read_record(table.storage)
-        if copied is not None and as_of < copied.as_of:
-            yield f"the table is a copy as of {copied.as_of}, without the files that only earlier commits have"
+    if lacked := lacked_by_copy(table.storage, as_of):
+        yield lacked
     if any(entry.time == as_of for entry in timeline.savepoints()):
         return
     # The settings may have changed: an earlier clean can have kept less than the last one.

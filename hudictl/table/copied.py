@@ -1,6 +1,7 @@
 """The record of a copy in its target, by which a copy that has begun is known again, and half of one is no table."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from hudictl.errors import Refused
@@ -37,6 +38,15 @@ def read_record(storage: Storage) -> CopyRecord | None:
     if not isinstance(found, dict) or found.pop("schema_version", None) != 1:
         raise ValueError("unknown version")
     return decode(CopyRecord, found)
+
+
+def lacked_by_copy(storage: Storage, time: str) -> str:
+    """What a table has not from before an instant because it is a copy as of a later one; "" if it is none."""
+    with suppress(ValueError):
+        found = read_record(storage)
+        if found is not None and time < found.as_of:
+            return f"the table is a copy as of {found.as_of}, without the files that only earlier commits have"
+    return ""
 
 
 def not_half_a_copy(storage: Storage) -> None:

@@ -44,3 +44,22 @@ def test_the_end_of_one_that_is_there(unpack: Unpack, tell: Tell, tmp_path: Path
         f"would end the copy as of {copy.commits[1]} to file://{to}: its files are there" in tell(*asked, "--plan").out
     )
     assert "0 files, 0 B; verified" in tell(*asked, "--yes").out
+
+
+def test_what_a_copy_has_of_earlier_commits(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """Their times, and not all of their files: no clean of it has taken them, and Hudi's queries do not notice."""
+    copy, to = unpack("v9", "cow_flat_nomdt"), tmp_path / "to"
+    first, *_, last = copy.commits
+    asked = ("copy", "-t", copy.path, "--as-of", last, "--to", to)
+    for said in (tell(*asked, "--plan"), tell(*asked, "--yes")):
+        assert f"Query the copy at {last} or later: as of an earlier commit" in said.out
+    refused = tell("restore", "--to-instant", first, "-t", to, "--plan")
+    assert refused.code == 13
+    assert (
+        f"(the table is a copy as of {last}, without the files that only earlier commits have; choose" in refused.line
+    )
+    assert "clean" not in refused.line
+    # Of a table that is no copy, and has lost such files.
+    for file in copy.path.rglob(f"*_{first}.parquet"):
+        file.unlink()
+    assert "a clean, or a lifecycle rule" in tell("restore", "--to-instant", first, "-t", copy.path, "--plan").line

@@ -101,6 +101,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
             _PROTECTION[plan.savepoint],
             "Not copied: metadata table, savepoints, locks; storage classes, keys and access lists of objects are the "
             "defaults of the target",
+            _QUERIED.format(plan.as_of),
             lock_line(plan.lock) if plan.savepoint == "temporary" else "",
         ]
         return [line for line in lines if line]
@@ -108,7 +109,8 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
     def done(plan: "CopyPlan", result: "CopyResult") -> str:
         compared = ", contents compared" if result.checksum else ""
         files = f"{count_of(result.files_copied, 'file')}, {size(result.bytes_copied)}{only(result.only_partitions)}"
-        return f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
+        copied = f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
+        return f"{copied}\n{_QUERIED.format(as_of)}"
 
     def question(plan: "CopyPlan") -> Question:
         text = said(plan)
@@ -123,6 +125,10 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
     )
 
 
+_QUERIED = (
+    "Query the copy at {} or later: as of an earlier commit, or incremental from before it, Hudi reads too few rows, "
+    "without an error"
+)
 _PROTECTION = {
     "temporary": "A temporary savepoint protects the table's files from cleaning until the copy is done",
     "exists": "The commit's savepoint protects the table's files from cleaning",

@@ -1,6 +1,7 @@
 """Guards on data files."""
 
 from collections.abc import Collection, Mapping
+from posixpath import basename
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Refused, Unsupported
@@ -20,6 +21,7 @@ from hudictl.state.orphans.find import find_orphans
 from hudictl.state.orphans.lost_end import find_lost_end
 from hudictl.state.timeline.removed import seen_by
 from hudictl.state.timeline.unread import archived_later, unread
+from hudictl.table.copied import lacked_by_copy
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.table import COPY_ON_WRITE, Table
@@ -38,6 +40,9 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHO
     recorded. ``refusal``: what cannot be done."""
     if needed.missing:
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
+        written = (data.instant for path in needed.missing if (data := parse_data_file(basename(path))))
+        if lacked := lacked_by_copy(facts.table.storage, min(written, default="~")):
+            hint = hint.replace(_DELETED, lacked)
         raise Refused(
             f"{refusal}: {count_of(len(needed.missing), 'required file')} missing, empty or damaged: {shown}",
             hint=_with_later_bases(facts, needed.sizes, hint),
