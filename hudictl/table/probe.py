@@ -29,6 +29,23 @@ def probe_create(storage: Storage) -> bool:
         delete_all(storage, [probe])
 
 
+def probe_delete(storage: Storage) -> None:
+    """Tries to delete an object before the first change of an operation that deletes some: an account may be allowed to
+    write them alone. In folders, who may create a file may delete it.
+
+    Raises StorageFailed: it may not.
+    """
+    if isinstance(storage, Folders):
+        return
+    probe = f"{SCRATCH}/probe-{uuid.uuid4()}"
+    storage.replace(probe, b"")
+    try:
+        delete_all(storage, [probe])
+    except StorageFailed as error:
+        hint = "nothing was changed; the account must be allowed to delete objects, for S3 s3:DeleteObject"
+        raise StorageFailed(error.message, hint=hint, **error.fields) from error
+
+
 @contextmanager
 def leaving_nothing(storage: Storage) -> Iterator[None]:
     """Removes hudictl's own folders at the end if they were not there before, and another hudictl has not begun."""

@@ -291,3 +291,21 @@ def test_the_writers_lock_in_the_store_is_taken(s3: S3, tell: Tell, tmp_path: Pa
     s3.put({key: released})
     assert tell("savepoint", "delete", target, *common, "--no-lock").code == 0
     assert s3.backend.get_object(BUCKET, key).value == released
+
+
+def test_an_account_that_may_not_delete_begins_nothing(s3: S3, tell: Tell, tmp_path: Path) -> None:
+    """Half a restore, without the first commit taken from the timeline, would be all that it can do."""
+    prefix = f"kept/{uuid.uuid4()}"
+    uri = s3.upload(support.unpack("v9", "cow_flat_nomdt", tmp_path), prefix)
+    rows = sorted(support.facts("v9", "cow_flat_nomdt")["rows"])
+    common = ("-t", uri, "--yes", "--engine", "local", "--idle", "0s", *s3.arguments)
+    before = s3.names(prefix)
+    s3.protect(f"{prefix}/*")
+    for asked in (("restore", "--to-instant", rows[0]), ("rollback", rows[-1])):
+        said = tell(*asked, *common)
+        assert said.code == 15
+        assert "AccessDenied" in said.line
+        assert "nothing was changed; the account must be allowed to delete objects" in said.line
+        assert {name for name in s3.names(prefix) ^ before if not name.startswith(OWN)} == set()
+    s3.unprotect()
+    assert tell("restore", "--to-instant", rows[0], *common).code == 0

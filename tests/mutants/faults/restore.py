@@ -7,6 +7,13 @@ EXECUTE = "ops/restore/execute.py"
 FAULTS = (
     Fault(
         EXECUTE,
+        "        probe_delete(table.storage)\n",
+        "        pass\n",
+        "who may write objects, and delete none, begins a restore that cannot go on",
+        ("cli/test_object_store.py::test_an_account_that_may_not_delete_begins_nothing",),
+    ),
+    Fault(
+        EXECUTE,
         ('run.monitor.step("request the restore")\n    run.held.check()\n'),
         'run.monitor.step("request the restore")\n',
         "a restore is requested beside one who has taken over",
