@@ -145,9 +145,9 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     table, undo = session.table, plan.undo
     signs = read_signs(table)
     guards.not_moved(signs.timeline, undo.timeline)
+    restores_to(table, signs.planned_restores, plan.target)
     if plan.resumes is None:
         probe_delete(table.storage)
-    restores_to(table, signs.planned_restores, plan.target)
     removed = {removal.time: removal.instant for removal in undo.removals}
     ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
     check_signs(session, signs, plan.target, removed, plan.options, ended)
