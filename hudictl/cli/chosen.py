@@ -156,9 +156,10 @@ def chosen(rows: Iterable[Row], wanted: RowFilter) -> Iterator[Row]:
 
 def _of_own_record(row: object, problem: str) -> str:
     """What to do with a damaged record of hudictl's own; "" if it is another problem."""
+    if not problem.startswith(f"{OWN}/"):
+        return ""
     undo = getattr(row, "undo", None)
-    drop = f", or drop all that it keeps: `{command_of('undo drop', undo)}`" if undo else ""
-    return f"move this file out of the table{drop}" if problem.startswith(f"{OWN}/") else ""
+    return f"`{command_of('undo drop', undo)}` frees all that it keeps" if undo else "move this file out of the table"
 
 
 def _without(rows: Iterable[Row], totals: list[Row]) -> Iterator[Row]:

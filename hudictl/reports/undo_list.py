@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hudictl.errors import HudictlError, Refused
 from hudictl.state.as_left import is_as_left, nothing_lost
 from hudictl.state.facts import read_signs
-from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_times
+from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_folder, room_times
 from hudictl.table.table import Table
 
 
@@ -14,8 +14,8 @@ from hudictl.table.table import Table
 class UndoRow:
     """An operation that has kept its files; ``undo`` is its instant. ``files`` and ``bytes`` are all that is kept, with
     timeline and metadata table. ``expires_utc``: when a rule of the bucket deletes the first of its old versions.
-    ``possible``: whether an undo would begin now, if no writer is at work; ``warning``:
-    why not. ``problem``: its record cannot be read."""
+    ``possible``: whether an undo would begin now, if no writer is at work; ``warning``: why not. ``problem``: its
+    record cannot be read, or is gone."""
 
     undo: str
     operation: str | None
@@ -38,7 +38,7 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
         try:
             room = read_room(table, time)
             if room is None or signs is None:
-                yield UndoRow(time, None, None, None, None, None, None, problem="its record is missing")
+                yield UndoRow(time, None, None, None, None, None, None, problem=f"{room_folder(time)}.json is gone")
                 continue
             contents = contents_of(table, room)
             sizes = [status.size for status in contents.kept.values()]

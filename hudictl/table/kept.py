@@ -203,8 +203,10 @@ def read_room(table: Table, time: str) -> Room | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        drop = f"if the undo has begun, `{command_of('undo drop', time)}` ends it"
-        hint = f"move this file out of the table; {drop}"
+        hint = (
+            f"`{command_of('undo drop', time)}` frees all that it keeps, and ends its undo, if one has begun; if {time} "
+            "is pending, move this file out of the table first, and `hudictl resume` finishes it"
+        )
         raise Unreadable(f"{path} is damaged: {error}", hint=hint, file=path) from error
     return room
 
@@ -232,8 +234,9 @@ def refuse_keeping_late(table: Table, begun: Iterable[str], *, asked: bool) -> N
 
 
 def room_times(table: Table) -> Iterator[str]:
-    """The times of the rooms, oldest first. Raises StorageFailed."""
-    return _times(table, _RECORD)
+    """The times of the rooms, oldest first; also of those whose record is gone. Raises StorageFailed."""
+    names = {each.name.removesuffix(_RECORD): each for each in entries_of(table.storage, UNDO)}
+    return (name for name, each in sorted(names.items()) if _NAME.match(name) and (each.is_dir or name != each.name))
 
 
 def contents_of(table: Table, room: Room) -> Contents:

@@ -129,7 +129,8 @@ def _drop_change(
         return f"what was kept of {times}{chosen}: {count_of(files, 'file')}, {size(total)}{rest}"
 
     def stays(plan: "UndoDrop") -> str:
-        return f"; pending, and kept: {', '.join(plan.pending)}" if plan.pending else ""
+        kept = (("pending", plan.pending), ("of unknown age", plan.unreadable))
+        return "".join(f"; {why}, and kept: {', '.join(times)}" for why, times in kept if times)
 
     def nothing_older(plan: "UndoDrop") -> str | None:
         return None if plan.dropped else f"nothing is {older}: nothing to do{stays(plan)}"

@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import ClassVar
 
-from hudictl.errors import Conflict, Refused, Unreadable
+from hudictl.errors import Conflict, Findings, Refused, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.ops.guards import liveness
 from hudictl.ops.put_back.begun import bring_blocks_back, let_writers_in
 from hudictl.ops.put_back.planning import required_room
 from hudictl.ops.session import Begun, Kind, Session, changing
-from hudictl.phrases import command_of
+from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import writable_kind
-from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_folder, room_times
+from hudictl.table.kept import Room, begun_undo, contents_of, drop_room, read_room, room_times
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
@@ -38,15 +38,16 @@ class Dropped:
 class UndoDrop:
     """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, or whose
     undo has not, and whose files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the
-    profile."""
+    profile. ``unreadable`` are those whose records are damaged or gone: their age is not known, and they stay."""
 
-    shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "lock")
+    shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "unreadable", "lock")
     operation: ClassVar = Kind.UNDO_DROP.value
 
     dropped: tuple[Dropped, ...]
     pending: tuple[str, ...]
     lock: LockConfig
     older_than_ms: int | None = None
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
 
     Raises:
         Refused: there was no such operation, or it is pending; it was chosen by its age, and its undo has begun since.
+        Findings: by age there is nothing to drop, but there are unreadable ones.
         Conflict, Unsupported, Unreadable, StorageFailed.
     """
     table = session.table
@@ -71,8 +73,12 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
     liveness.no_lock_in_use(table, signs, session.locking)
     found: list[Dropped] = []
     pending: list[str] = []
+    unreadable: list[str] = []
     for time in dict.fromkeys(times) or [*room_times(table)]:
-        room = _named(table, time, begun) if times else read_room(table, time)
+        if times:
+            room = _named(table, time, begun)
+        elif (room := _readable(table, time)) is None:
+            unreadable.append(time)
         if room is None or (older_than_ms is not None and _age_ms(room.begun_at, signs) < older_than_ms):
             continue
         # One of which the undo has begun, and cannot end, must have a way out: it is finished instead. That is for the
@@ -91,12 +97,15 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
         if pending[0] == begun:
             what, hint = f"the undo of {begun} has begun", f"{undo} finishes it"
         raise Refused(f"{what}: what it keeps is still needed", hint=hint, undo=pending[0])
-    return UndoDrop(tuple(found), tuple(pending), session.lock, older_than_ms)
+    if not found:
+        _tell(unreadable)
+    return UndoDrop(tuple(found), tuple(pending), session.lock, older_than_ms, tuple(unreadable))
 
 
 def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
     """Deletes what the plan names. Of an undo that has begun, first the rollback blocks come back that it has taken out
-    of the table. Raises Conflict: it has changed since planning; StorageFailed, Interrupted."""
+    of the table. Raises Conflict: it has changed since planning; Findings: done, but some are unreadable; StorageFailed,
+    Interrupted."""
 
     def work(run: Begun[None]) -> UndoDropped:
         for entry in plan.dropped:
@@ -108,7 +117,7 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
             drop_room(session.table, entry.undo)
         return UndoDropped(plan.dropped)
 
-    return changing(
+    done = changing(
         session,
         Kind.UNDO_DROP,
         ", ".join(entry.undo for entry in plan.dropped),
@@ -116,6 +125,27 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
         look=lambda: _look_again(session, plan),
         work=work,
     )
+    _tell(plan.unreadable, done)
+    return done
+
+
+def _tell(unreadable: Sequence[str], report: UndoDropped | None = None) -> None:
+    """Raises Findings: they stay."""
+    if unreadable:
+        raise Findings(
+            f"what is kept of {first_few(unreadable, rest=' and {:,} more')} stays: its record is damaged or gone, and "
+            "its age is not known",
+            hint=f"`{command_of('undo drop', unreadable[0])}` frees all that it keeps",
+            report=report,
+            instants=[*unreadable],
+        )
+
+
+def _readable(table: Table, time: str) -> Room | None:
+    """None: its record is damaged or gone. Raises StorageFailed."""
+    with suppress(Unreadable):
+        return read_room(table, time)
+    return None
 
 
 def _look_again(session: Session, plan: UndoDrop) -> None:
@@ -125,15 +155,12 @@ def _look_again(session: Session, plan: UndoDrop) -> None:
 
 def _named(table: Table, time: str, begun: str | None) -> Room | None:
     """The room of an operation that was named; None if nothing is kept of it any more; an empty one where its record is
-    damaged, or is missing and its undo has begun: there must be a way out. Raises Refused: there was no such operation;
-    StorageFailed."""
-    with suppress(Unreadable):
-        room = read_room(table, time)
-        if room is not None:
-            return room
-        if time != begun:
-            dropped = is_recorded(table.storage, time) and not table.storage.has_folder(room_folder(time))
-            return None if dropped else required_room(table, time)
+    damaged or missing: there must be a way out. Raises Refused: there was no such operation; StorageFailed."""
+    room = _readable(table, time)
+    if room is not None:
+        return room
+    if time != begun and time not in room_times(table):
+        return None if is_recorded(table.storage, time) else required_room(table, time)
     return Room((time,), "unknown operation", (), "", ())
 
 

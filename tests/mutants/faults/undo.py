@@ -283,10 +283,24 @@ FAULTS = (
     ),
     Fault(
         DROP,
-        "        if time != begun:\n",
-        "        if True:\n",
-        "an undo that has begun, and of which no record is left, blocks the table for good",
-        (BROKEN,),
+        "    if time != begun and time not in room_times(table):\n",
+        "    if time not in room_times(table):\n",
+        "an undo that has begun, and of which nothing else is left, blocks the table for good",
+        (f"{DROP_TEST}::test_a_file_that_says_that_an_undo_has_begun_blocks_nothing_for_good",),
+    ),
+    Fault(
+        KEPT,
+        "sorted(names.items()) if _NAME.match(name) and (",
+        "sorted(names.items()) if (",
+        "a folder that is no operation's is deleted with what is in it",
+        (f"{DROP_TEST}::test_only_folders_of_operations_are_dropped",),
+    ),
+    Fault(
+        DROP,
+        "        elif (room := _readable(table, time)) is None:\n",
+        "        elif (room := read_room(table, time)) is None:\n",
+        "one damaged record ends a drop by age before it has dropped anything",
+        (f"{DROP_TEST}::test_a_record_that_cannot_be_read_does_not_keep_the_others",),
     ),
     Fault(
         KEPT,

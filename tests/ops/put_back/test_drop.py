@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
+from hudictl.errors import Conflict, Findings, HudictlError, Refused, Unreadable
 from hudictl.library import changes
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
@@ -184,7 +184,7 @@ def test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out(
     file.unlink() if record is None else file.write_bytes(record)
     with pytest.raises(HudictlError) as caught:
         plan_undo(session(copy.table), time, 0)
-    assert f"`hudictl undo drop {time}` ends it" in caught.value.hint
+    assert f"`hudictl undo drop {time}`" in caught.value.hint
     with pytest.raises(Refused, match="has begun") as refused:
         savepoint(copy)
     assert f"`hudictl undo drop {time}` ends it" in refused.value.hint
@@ -199,15 +199,51 @@ def test_an_undo_that_has_begun_without_a_whole_record_has_a_way_out(
 
 
 def test_a_damaged_record_of_a_pending_restore_stays(unpack: Unpack) -> None:
-    """What it keeps is still needed; `resume` names the file."""
+    """What it keeps is still needed; `resume` names the file, and finishes it when that is out of the table."""
     copy = unpack("v9", "cow_savepoints")
     die(copy, copy.commits[0], "verify", KEEPING)
     (time,) = room_times(copy.table)
-    (copy.path / OWN / "undo" / f"{time}.json").write_bytes(b"")
+    record = copy.path / OWN / "undo" / f"{time}.json"
+    record.write_bytes(b"")
     with pytest.raises(Refused, match="is pending"):
         plan_drop(session(copy.table), [time], None)
-    with pytest.raises(Unreadable):
+    with pytest.raises(Findings, match=f"what is kept of {time} stays"):
         plan_drop(session(copy.table), [], 0)
+    with pytest.raises(Unreadable) as caught:
+        restore(copy, copy.commits[0], options=KEEPING)
+    assert "move this file out of the table first, and `hudictl resume` finishes it" in caught.value.hint
+    record.unlink()
+    restore(copy, copy.commits[0], options=replace(KEEPING, keep_files=False))
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
+    assert [*room_times(copy.table)] == []
+
+
+@pytest.mark.parametrize("record", [b"", None], ids=["damaged", "gone"])
+def test_a_record_that_cannot_be_read_does_not_keep_the_others(unpack: Unpack, record: bytes | None) -> None:
+    """By age, they are dropped; it stays, is named, and its space is freed by its name."""
+    copy = unpack("v9", "cow_part")
+    first, second = orphans_deleted(copy), orphans_deleted(copy)
+    file = copy.path / OWN / "undo" / f"{second}.json"
+    file.unlink() if record is None else file.write_bytes(record)
+    made = plan_drop(session(copy.table), [], 0)
+    assert ([entry.undo for entry in made.dropped], made.unreadable) == ([first], (second,))
+    for _ in range(2):
+        with pytest.raises(Findings, match=f"what is kept of {second} stays") as caught:
+            execute_drop(session(copy.table), plan_drop(session(copy.table), [], 0))
+        assert caught.value.hint == f"`hudictl undo drop {second}` frees all that it keeps"
+    (row,) = undo_rows(copy.table)
+    assert (row.undo, f"undo/{second}.json is" in str(row.problem)) == (second, True)
+    execute_drop(session(copy.table), plan_drop(session(copy.table), [second], None))
+    assert not list((copy.path / OWN / "undo").iterdir())
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "x"])
+def test_only_folders_of_operations_are_dropped(unpack: Unpack, name: str) -> None:
+    copy = unpack("v9", "cow_part")
+    orphans_deleted(copy)
+    put(copy.path / OWN / "undo" / "x" / "file", b"")
+    with pytest.raises(Refused, match="nothing is kept"):
+        plan_drop(session(copy.table), [name], None)
 
 
 def test_a_file_that_says_that_an_undo_has_begun_blocks_nothing_for_good(unpack: Unpack) -> None:
@@ -232,8 +268,8 @@ def test_a_record_with_values_that_are_no_dates_is_damaged(unpack: Unpack, odd: 
     whole, damaged = undo_rows(copy.table)
     assert (whole.undo, whole.possible, damaged.undo) == (time, True, "1")
     assert "1.json is damaged" in str(damaged.problem)
-    with pytest.raises(Unreadable, match=r"1\.json is damaged"):
-        plan_drop(session(copy.table), [], 0)
+    made = plan_drop(session(copy.table), [], 0)
+    assert ([entry.undo for entry in made.dropped], made.unreadable) == ([time], ("1",))
     execute_drop(session(copy.table), plan_drop(session(copy.table), ["1"], None))
     assert [*room_times(copy.table)] == [time]
 
