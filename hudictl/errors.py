@@ -93,7 +93,7 @@ class Refused(HudictlError):
     exit_code = 13
     meaning = (
         "refused by a guard: the instant or savepoint does not exist, another restore or a rollback is pending, "
-        "a later savepoint prevents it, or a file is missing"
+        "a later savepoint prevents it, the commit has a savepoint with another tag, or a file is missing"
     )
 
 

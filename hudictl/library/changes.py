@@ -184,11 +184,11 @@ def savepoint_creation(instant: str | None, options: "SavepointOptions") -> "Cha
     if instant is not None:
         refuse_value("instant", instant)
     refuse_wrong(options)
+    asked = tag_of(options.comment)
 
     def nothing(plan: "SavepointPlan") -> str | None:
-        asked, has = tag_of(options.comment), tag_of(plan.comment)
-        untagged = f", {f'with the tag {has}' if has else 'without a tag'}: it does not get the tag {asked}"
-        other = untagged if asked and asked != has else ""
+        tag = tag_of(plan.comment)
+        other = f", with the tag {tag}, by which `savepoint prune` may delete it" if tag != asked else ""
         return f"{plan.target} already has a savepoint{other}: nothing to do" if plan.nothing_to_do else None
 
     return Change(

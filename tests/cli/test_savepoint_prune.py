@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from tests.ops.savepoint.pruning_support import save, save_all
 LOCAL = ("--engine", "local")
 NOW = "hudictl.ops.savepoint.planning._now"
 CREATE = ("savepoint", "create", "--tag", "nightly", "--every", "24h", "--yes", *LOCAL)
+UNTAGGED = ("savepoint", "create", "--yes", *LOCAL)
 PRUNE = ("savepoint", "prune", "--tag", "nightly", *LOCAL)
 HOUR = timedelta(hours=1)
 
@@ -139,22 +142,39 @@ def test_one_that_was_only_begun_does_not_count(tell: Tell, unpack: Unpack, monk
 
 
 @pytest.mark.parametrize(
-    ("tag", "more"),
+    ("tag", "command", "more"),
     [
-        ("nightly", ""),
-        ("hourly", ", with the tag hourly: it does not get the tag nightly"),
-        (None, ", without a tag: it does not get the tag nightly"),
+        ("nightly", CREATE, ""),
+        (None, UNTAGGED, ""),
+        ("hourly", UNTAGGED, ", with the tag hourly, by which `savepoint prune` may delete it"),
     ],
 )
 def test_nothing_to_do_where_the_newest_commit_has_a_savepoint(
-    tell: Tell, unpack: Unpack, tag: str | None, more: str
+    tell: Tell, unpack: Unpack, tag: str | None, command: Sequence[str], more: str
 ) -> None:
     copy = unpack("v9", "cow_part")
     last = save(copy, copy.commits[-1], tag)
-    said = tell(*CREATE, "-t", copy.path)
+    said = tell(*command, "-t", copy.path)
     assert (said.code, said.out) == (0, f"{last} already has a savepoint{more}: nothing to do\n")
-    told = json.loads(tell(*CREATE, "-t", copy.path, "--output", "json").out)
+    told = json.loads(tell(*command, "-t", copy.path, "--output", "json").out)
     assert told["notes"] == [f"{last} already has a savepoint{more}: nothing to do"]
+
+
+@pytest.mark.parametrize(("tag", "has"), [("hourly", "with the tag hourly"), (None, "without a tag")])
+@pytest.mark.parametrize("more", [(), ("--plan",)])
+def test_13_where_the_newest_commit_has_one_of_another_series(
+    tell: Tell, unpack: Unpack, tag: str | None, has: str, more: Sequence[str]
+) -> None:
+    """That series deletes it: a night without its own savepoint is told to who waits for one."""
+    copy = unpack("v9", "cow_part")
+    last = save(copy, copy.commits[-1], tag)
+    before = tree(copy.path)
+    said = tell(*CREATE, "-t", copy.path, *more)
+    assert said.code == 13
+    words = f"{last} already has a savepoint, {has}: a commit has only one, and it does not get the tag nightly"
+    assert words in said.line
+    assert re.search(rf"`hudictl savepoint delete [^`]*{last}` first", said.line)
+    assert tree(copy.path) == before
 
 
 def test_13_in_another_zone_than_the_writers(tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

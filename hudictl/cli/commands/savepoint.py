@@ -76,7 +76,8 @@ def create(
     A warning if the writers' settings archive beyond savepoints: rows can be lost then.
 
     With --every, suitable for cron: exit code 0 if there is nothing to do. The age is that of the savepointed commit,
-    by its instant time. 90%, because a job may start earlier than the last one did.
+    by its instant time. 90%, because a job may start earlier than the last one did. A commit has only one savepoint:
+    with a --tag, 13 if it is one with another tag or without.
     """
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.state.files.savepoints import with_tag

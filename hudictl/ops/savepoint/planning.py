@@ -16,7 +16,7 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session, writable_signs
-from hudictl.phrases import count_of, first_few, seconds
+from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.files.borrowed import borrowed_logs
 from hudictl.state.files.needed import Outcome
@@ -233,7 +233,8 @@ def _existing(
     session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
     """The plan for an existing savepoint. It is verified again, because its creation may have died before that; and a
-    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused, Unsupported."""
+    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused: also if it is to get
+    a tag, and has another or none; Unsupported."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
@@ -253,6 +254,18 @@ def _existing(
                 else ", or delete this savepoint; then create your own"
             ),
             instant=commit.time,
+        )
+    asked, has = tag_of(options.comment), tag_of(metadata.comment)
+    if asked not in (None, has):
+        # The other series deletes it by its own rules: this one would have none, and nobody would be told.
+        raise Refused(
+            f"{commit.time} already has a savepoint, {f'with the tag {has}' if has else 'without a tag'}: a commit has "
+            f"only one, and it does not get the tag {asked}",
+            hint=f"run the command again after the next commit, or `{command_of('savepoint delete', commit.time)}` first "
+            "if nobody else needs it; series of several periods can share one tag: `savepoint prune` takes several "
+            "rules, as --keep-hourly 24 --keep-daily 7",
+            instant=commit.time,
+            tag=has,
         )
     without = _without(session, signs, commit)
     known = read_known(table, session.engine)
