@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 
 
-def savepoints(table: Opened, *, count_bytes: bool, verify: bool) -> Rows[SavepointRow]:
+def savepoints(table: Opened, *, count_bytes: bool, verify: bool, idle_ms: int) -> Rows[SavepointRow]:
     """The savepoints, newest first."""
-    return Rows(SavepointRow, lambda: _savepoints(table, count_bytes=count_bytes, verify=verify))
+    return Rows(SavepointRow, lambda: _savepoints(table, count_bytes=count_bytes, verify=verify, idle_ms=idle_ms))
 
 
-def _savepoints(table: Opened, *, count_bytes: bool, verify: bool) -> Sequence[SavepointRow]:
+def _savepoints(table: Opened, *, count_bytes: bool, verify: bool, idle_ms: int) -> Sequence[SavepointRow]:
     rows: Sequence[SavepointRow] = savepoint_rows(table.core)
     if count_bytes:
         from hudictl.reports.savepoint_bytes import with_bytes
 
         rows = with_bytes(table.core, rows, table.engine)
-    return _verified(table, rows) if verify else rows
+    return _verified(table, rows, idle_ms) if verify else rows
 
 
-def _verified(table: Opened, rows: Sequence[SavepointRow]) -> list[SavepointRow]:
+def _verified(table: Opened, rows: Sequence[SavepointRow], idle_ms: int) -> list[SavepointRow]:
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
 
-    session, options = table.session(), RestoreOptions()
+    session, options = table.session(), RestoreOptions(idle_ms=idle_ms)
     found = {
         row.instant: verify_savepoint(session, row.instant, options, named=False)
         for row in rows

@@ -272,12 +272,14 @@ class HudiTable:
 
         return slices_of(self.opened, partition, as_of)
 
-    def savepoints(self, *, count_bytes: bool = False, verify: bool = False) -> "Rows[SavepointRow]":
+    def savepoints(
+        self, *, count_bytes: bool = False, verify: bool = False, idle_ms: int = IDLE_MS
+    ) -> "Rows[SavepointRow]":
         """The savepoints, newest first. ``count_bytes``: also what each holds; data files are listed. ``verify``: also
         whether each can be restored now."""
         from hudictl.library.savepoints import savepoints
 
-        return savepoints(self.opened, count_bytes=count_bytes, verify=verify)
+        return savepoints(self.opened, count_bytes=count_bytes, verify=verify, idle_ms=idle_ms)
 
     def savepoint_files(self, instant: str) -> "Rows[SavepointFile]":
         """The files of a savepoint; a note has its tag. Raises Refused: there is none."""

@@ -137,3 +137,6 @@ def test_verify_knows_the_settings(tell: Tell, beaten: Callable[[int], Copy]) ->
     assert said.code == 3
     assert "--interval=60s --misses=2" in said.err
     assert tell("savepoint", "show", target, "--verify", "--interval", "60s", "-t", copy.path).code == 0
+    said = tell("savepoint", "list", "--verify", "-t", copy.path, "-o", "json")
+    assert (said.code, "does not prove that it has died" in said.json["rows"][0]["warning"]) == (3, True)
+    assert tell("savepoint", "list", "--verify", "--interval", "60s", "-t", copy.path).code == 0

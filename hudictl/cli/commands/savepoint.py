@@ -131,8 +131,9 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
 @savepoint.command("list")
 @click.option("--bytes", "count_bytes", is_flag=True, help="Also list the data files: how many bytes each holds.")
 @click.option("--verify", is_flag=True, help="Also check whether each can be restored now. If one cannot: exit code 3.")
-@list_options(engine_options)
-def list_(given: ListOptions, count_bytes: bool, verify: bool) -> None:
+@idle_option
+@list_options(heartbeat_options, engine_options)
+def list_(given: ListOptions, count_bytes: bool, verify: bool, idle_ms: int) -> None:
     """List the savepoints, newest first.
 
     The column own bytes has those of files that neither the newest file slices nor another savepoint have: what could
@@ -143,7 +144,7 @@ def list_(given: ListOptions, count_bytes: bool, verify: bool) -> None:
     count_bytes = count_bytes or given.names("files", "bytes", "own_bytes", "missing")
     verify = verify or given.names("restorable")
     with opened_table(looking(given.common), given.engine_options) if verify else given.table() as table:
-        rows = table.savepoints(count_bytes=count_bytes, verify=verify).kept()
+        rows = table.savepoints(count_bytes=count_bytes, verify=verify, idle_ms=idle_ms).kept()
     show_list(given, "savepoint list", table, given.ordered(rows), "no savepoints", by_time=True)
     lost = [row.instant for row in rows if row.restorable is False]
     if lost:
