@@ -15,7 +15,7 @@ from hudictl.library.records import Records
 from hudictl.library.repairs import Repairs
 from hudictl.library.rows import Rows
 from hudictl.library.services import TableServices
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 from hudictl.library.writers import Writers
 
 if TYPE_CHECKING:
@@ -455,8 +455,8 @@ class HudiTable:
         self, *instants: str, older_than: str | timedelta | None = None
     ) -> "TableChange[UndoDrop, UndoDropped]":
         """The deletion of what operations have kept: of some, or of all that are older than an age ("14d")."""
-        age_ms = None if older_than is None else duration_ms(older_than, "older_than")
-        return changes.undo_drop(instants, age_ms).of(self.opened)
+        older_ms = None if older_than is None else age_ms(older_than, "older_than")
+        return changes.undo_drop(instants, older_ms).of(self.opened)
 
     def copy(
         self,

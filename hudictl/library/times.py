@@ -28,6 +28,14 @@ def duration_ms(text: str | timedelta, option: str) -> int:
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
 
 
+def age_ms(text: str | timedelta, option: str) -> int:
+    """The same for an age beyond which is deleted: a number without a unit is refused, as 14 could be meant as days."""
+    age = duration_ms(text, option)
+    if age and isinstance(text, str) and text.isdigit():
+        raise UsageError(f"{option} {text}: of which unit?", hint=f"write {text}d for days, {text}h for hours")
+    return age
+
+
 def time_of(table: "Table", said: Time, option: str) -> str:
     """The beginning of an instant time, in the table's zone. Raises UsageError."""
     if isinstance(said, datetime):

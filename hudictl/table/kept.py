@@ -204,8 +204,8 @@ def read_room(table: Table, time: str) -> Room | None:
         return None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         hint = (
-            f"`{command_of('undo drop', time)}` frees all that it keeps, and ends its undo, if one has begun; if {time} "
-            "is pending, move this file out of the table first, and `hudictl resume` finishes it"
+            f"`{command_of('undo drop', time)}` frees all that it keeps, and ends its undo, if one has begun; if "
+            f"{time} is pending, move this file out of the table first, and `hudictl resume` finishes it"
         )
         raise Unreadable(f"{path} is damaged: {error}", hint=hint, file=path) from error
     return room

@@ -201,6 +201,7 @@ def test_13_in_another_zone_than_the_writers(tell: Tell, unpack: Unpack, monkeyp
         ("prune", "--keep-daily", "-1"),
         ("prune", "--keep-within", "a month"),
         ("prune", "--keep-within", "0d"),
+        ("prune", "--tag", "nightly", "--keep-within", "30"),
         ("prune", "20261121030301559", "--keep-last", "1"),
     ],
 )

@@ -67,8 +67,8 @@ def no_live_heartbeat(signs: Signs, instants: Iterable[Instant]) -> None:
         beat = signs.beats.get(instant.time)
         if instant.pending and beat is not None and beat.live:
             raise Conflict(
-                f"{instant}: its writer may be alive: its last heartbeat was {seconds(beat.age_ms)} ago, which does not "
-                "prove that it has died",
+                f"{instant}: its writer may be alive: its last heartbeat was {seconds(beat.age_ms)} ago, which does "
+                "not prove that it has died",
                 hint=HOW_TO_SAY if beat.doubtful else "stop all writers and table services of the table first",
                 instant=instant.time,
             )

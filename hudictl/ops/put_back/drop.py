@@ -104,8 +104,8 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
 
 def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
     """Deletes what the plan names. Of an undo that has begun, first the rollback blocks come back that it has taken out
-    of the table. Raises Conflict: it has changed since planning; Findings: done, but some are unreadable; StorageFailed,
-    Interrupted."""
+    of the table. Raises Conflict: it has changed since planning; Findings: done, but some are unreadable;
+    StorageFailed, Interrupted."""
 
     def work(run: Begun[None]) -> UndoDropped:
         for entry in plan.dropped:

@@ -233,8 +233,8 @@ def _existing(
     session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
     """The plan for an existing savepoint. It is verified again, because its creation may have died before that; and a
-    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused: also if it is to get
-    a tag, and has another or none; Unsupported."""
+    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused: also if it is to
+    get a tag, and has another or none; Unsupported."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
@@ -261,9 +261,9 @@ def _existing(
         raise Refused(
             f"{commit.time} already has a savepoint, {f'with the tag {has}' if has else 'without a tag'}: a commit has "
             f"only one, and it does not get the tag {asked}",
-            hint=f"run the command again after the next commit, or `{command_of('savepoint delete', commit.time)}` first "
-            "if nobody else needs it; series of several periods can share one tag: `savepoint prune` takes several "
-            "rules, as --keep-hourly 24 --keep-daily 7",
+            hint=f"run the command again after the next commit, or `{command_of('savepoint delete', commit.time)}` "
+            "first if nobody else needs it; series of several periods can share one tag: `savepoint prune` takes "
+            "several rules, as --keep-hourly 24 --keep-daily 7",
             instant=commit.time,
             tag=has,
         )
