@@ -20,7 +20,7 @@ _REPEATED = (
     *("--config", "--table", "--profile", "--storage-option", "--timezone", "--props", "--hoodie-conf"),
     *("--interval", "--misses", "--engine", "--master", "--conf", "--shared-filesystem"),
 )
-_SENTENCES = ("advice", "deleted_by", "hint", "leaves")
+_SENTENCES = ("advice", "deleted_by", "diagnosis", "hint", "leaves")
 """Fields of results in which names of a table are ``quoted``: so a table puts no command of its own there."""
 
 

@@ -19,7 +19,7 @@ def diagnoses(table: Table) -> Mapping[str, str]:
     try:
         return _diagnoses(table)
     except HudictlError as error:
-        return {entry.time: error.message for entry in load_timeline(table).instants if entry.pending}
+        return {entry.time: _with_remedy(error.message) for entry in load_timeline(table).instants if entry.pending}
 
 
 def _diagnoses(table: Table) -> Mapping[str, str]:
@@ -43,5 +43,7 @@ def _waits(entry: Instant, age: str) -> str:
     return f"{begun}; no activity for {age}"
 
 
-def _with_remedy(text: str, remedy: Sequence[Remedy]) -> str:
+def _with_remedy(text: str, remedy: Sequence[Remedy] = ()) -> str:
+    # Only the remedy has commands to copy: the text can have names of the table, and what another process runs.
+    text = text.replace("`", "'")
     return f"{text} ({in_words(remedy)})" if remedy else text

@@ -4,16 +4,18 @@ hudictl writes no commit of data: file ids, the record index and Hudi's own colu
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from hudictl.errors import Refused
+from hudictl.errors import NotFound, Refused
 from hudictl.phrases import command_of, first_few
+from hudictl.reports.logs.slices import files_of_partition, slice_rows
 from hudictl.reports.schemas import TableSchema, table_schema_as_of
 from hudictl.state.files.catalog import in_hiveql, in_quotes, named_by_catalog
 from hudictl.state.timeline.targets import find_commit
 from hudictl.storage import whole_path
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 _COPY = "hudictl_copy"
 _ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
@@ -35,10 +37,12 @@ def partitions_back(table: Table, target: str, partitions: Sequence[str]) -> Par
     """The steps that bring partitions back. Changes nothing.
 
     Raises:
-        Refused: no such commit; the values of a partition are not known from its path, or the schema is not known.
+        Refused: no such commit; the values of a partition are not known from its path, or the schema is not known; a
+            partition had no rows then.
         Unreadable, StorageFailed.
     """
-    find_commit(table, load_timeline(table), target)
+    timeline = load_timeline(table)
+    find_commit(table, timeline, target)
     named = named_by_catalog(table)
     encoded = table.properties.get(_ENCODED, "").lower() == "true"
     values = {path: named.values(path, encoded=encoded) for path in partitions}
@@ -51,6 +55,10 @@ def partitions_back(table: Table, target: str, partitions: Sequence[str]) -> Par
             f"{what} is not known from the table",
             hint=f"make the copy: `{made}`; then write its rows with your job, and the operation insert_overwrite",
         )
+    absent = [path for path in partitions if not _had_rows(table, timeline, path, target)]
+    if absent:
+        hint = "`hudictl partition list` names them"
+        raise Refused(f"there are no rows as of {target} in {first_few(absent)}", hint=hint)
     old, new = (_columns(table, schema) for schema in (then, now))
     # Spark's names are the same in capitals.
     listed = ", ".join(in_hiveql(name) if key in old else f"NULL AS {in_hiveql(name)}" for key, name in new.items())
@@ -68,6 +76,12 @@ def partitions_back(table: Table, target: str, partitions: Sequence[str]) -> Par
         (f"CREATE TABLE {_COPY} USING hudi LOCATION {in_quotes(place)}", *writes, f"DROP TABLE {_COPY}"),
         tuple(_warnings(named.tables[0], partitions, old, new)),
     )
+
+
+def _had_rows(table: Table, timeline: Timeline, partition: str, target: str) -> bool:
+    with suppress(NotFound):
+        return any(slice_rows(table, files_of_partition(table, partition), timeline, target))
+    return False
 
 
 def _columns(table: Table, schema: TableSchema) -> dict[str, str]:

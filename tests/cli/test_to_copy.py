@@ -116,6 +116,20 @@ def test_what_still_holds_without_being_named_is_not(
     assert f"`hudictl --config={config} resume` finishes pending restores" in said.err
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"), [("mor_restore_interrupted", "restore"), ("cow_rollback_interrupted", "rollback")]
+)
+def test_what_a_pending_one_waits_for(tell: Tell, unpack: Unpack, name: str, kind: str) -> None:
+    copy = unpack("v9", name)
+    (row,) = tell(kind, "list", "--where", "state=INFLIGHT", "-t", copy.path, "-o", "json").json["rows"]
+    (note, *_) = tell(kind, "show", row["time"], "-t", copy.path, *LOCAL, "-o", "json").json["notes"]
+    assert f"`hudictl resume --table={copy.path} --engine=local" in note
+    assert note == f"INFLIGHT: {row['diagnosis']}".replace(
+        f"--table={copy.path}", f"--table={copy.path} --engine=local"
+    )
+    assert row["diagnosis"] in tell(kind, "list", "-t", copy.path).out
+
+
 def test_a_secret_is_left_out(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     options = ("--storage-option", "secret=hush-hush", "--storage-option", "anon=false", "--hoodie-conf", "a.key=hush")

@@ -56,6 +56,7 @@ def test_values_that_are_encoded_in_the_path(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     file = copy.meta / "hoodie.properties"
     put(file, file.read_text() + "hoodie.datasource.write.partitionpath.urlencode=true\n")
+    (copy.path / "part-0").rename(copy.path / "a%2Fb")
     found = partitions_back(copy.table, copy.commits[1], ("a%2Fb",))
     assert "--partition=a%2Fb " in found.copy
     assert found.statements[1].endswith(" FROM hudictl_copy WHERE `p`='a/b'")
@@ -69,6 +70,20 @@ def test_what_sql_cannot_name(unpack: Unpack) -> None:
     with pytest.raises(Refused, match="how SQL names the partition a/b") as caught:
         partitions_back(copy.table, copy.commits[1], ("a/b",))
     assert "--partition=a/b" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_13_for_a_partition_that_had_no_rows(unpack: Unpack, tell: Tell, version: str) -> None:
+    """As of this commit, or at all: the copy would be refused, too."""
+    copy = unpack(version, "cow_savepoints")
+    before = tree(copy.path)
+    for partition in ("part-3", "no-such"):
+        for command in (("restore", copy.savepoints[0]), ("copy", "--as-of", copy.savepoints[0], "--to", "/tmp/none")):
+            said = tell(*command, "--partition", partition, "-t", copy.path, "--engine", "local", "--plan")
+            assert (said.code, said.out) == (13, "")
+            assert f"there are no rows as of {copy.savepoints[0]} in {partition}" in said.line
+            assert "`hudictl partition list --table=" in said.line
+    assert tree(copy.path) == before
 
 
 def test_without_plan_it_is_refused(unpack: Unpack, tell: Tell) -> None:

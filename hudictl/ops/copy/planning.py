@@ -128,7 +128,8 @@ def _with_files(session: Session, plan: CopyPlan, signs: Signs, saved: Saved | N
     folders = tuple(files_to_copy(facts, found.case, options.partitions))
     absent = sorted(set(options.partitions) - {folder.folder for folder in folders})
     if absent:
-        raise Refused(f"there are no rows as of {as_of} in {first_few(absent)}", hint="`partition list` names them")
+        hint = "`hudictl partition list` names them"
+        raise Refused(f"there are no rows as of {as_of} in {first_few(absent)}", hint=hint)
     kept = [entry for entry in facts.timeline.completed_writes() if entry.time not in removed]
     session.engine.ready()
     return replace(
