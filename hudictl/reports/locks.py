@@ -4,9 +4,12 @@ import time
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
-from hudictl.table.locks.config import LockConfig, Locking, LockSign, lock_config
+from hudictl.phrases import command_of, span
+from hudictl.table.locks.config import FILE_SYSTEM, PREFIX, FileLock, LockConfig, Locking, LockSign, lock_config
 from hudictl.table.locks.providers import look_at_locks
 from hudictl.table.table import Table
+
+_OLD_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,21 @@ class LockDescription:
     configured: LockConfig
     locks: tuple[LockSign, ...]
     problem: str
+
+
+def ways_out(found: LockDescription) -> list[str]:
+    """What frees old lock files of the table that never expire, if their writers have died."""
+    config = found.configured
+    settings = [] if config.provider else [f"--hoodie-conf={PREFIX}provider={FILE_SYSTEM}"]
+    lock = config.lock
+    if config.provider and not (isinstance(lock, FileLock) and lock.inside is not None and not lock.expire_ms):
+        return []
+    free = command_of("lock break", options=["--dead-after=1h", *settings])
+    return [
+        f"{sign.path} is {span(sign.age_ms)} old: if its writer has died, `{free}` frees it"
+        for sign in found.locks
+        if sign.held and FILE_SYSTEM.endswith(sign.provider) and sign.age_ms is not None and sign.age_ms >= _OLD_MS
+    ]
 
 
 def describe_locks(table: Table, locking: Locking) -> LockDescription:

@@ -8,7 +8,7 @@ from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP
-from hudictl.phrases import SEE_CHECK, first_few
+from hudictl.phrases import SEE_CHECK, command_of, first_few
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.ahead import commits_ahead
@@ -184,7 +184,9 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     held = [lock.path for lock in locks if lock.held]
     if held:
         return _Verdict(
-            f"writers wait: {held[0]} is held", "a writer is running, or died while holding it", pending=pending
+            f"writers wait: {held[0]} is held",
+            f"a writer is running, or died while holding it: `{command_of('lock show')}`",
+            pending=pending,
         )
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         said = f"a writer can open the table; an update of {PROPERTIES} was interrupted"

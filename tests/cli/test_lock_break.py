@@ -18,6 +18,8 @@ from tests.s3 import S3
 
 EXPIRING = (*LOCKED, "--hoodie-conf", "hoodie.write.lock.filesystem.expire=5")
 
+IN_WRITERS = ("--hoodie-conf", f"hoodie.write.lock.provider={WITHIN_WRITERS[0]}")
+
 
 def lock_file(copy: Copy, *, age_s: float) -> Path:
     file = put(copy.meta / "lock", "")
@@ -55,6 +57,27 @@ def test_where_a_lock_is_in_the_way_a_change_names_it(unpack: Unpack, tell: Tell
         assert tell(*words, "--plan").code == 0
     without = tell("savepoint", "create", "-t", copy.path, "--yes")
     assert (without.code, "--dead-after" in without.line) == (12, True)
+
+
+@pytest.mark.parametrize("settings", [(), LOCKED], ids=["not configured", "configured"])
+def test_what_is_said_of_an_old_lock_leads_to_its_end(unpack: Unpack, tell: Tell, settings: tuple[str, ...]) -> None:
+    """From what waits for it, to the command that frees it."""
+    copy = unpack("v9", "cow_part")
+    file = lock_file(copy, age_s=4_000)
+    for look in ("table show", "check"):
+        assert f"`hudictl lock show --table={copy.path}" in tell(*look.split(), "-t", copy.path).out
+    said = tell("lock", "show", "-t", copy.path, *settings)
+    (free,) = re.findall("`hudictl (lock break [^`]*)` frees it", said.out)
+    assert tell("lock", "show", "-t", copy.path, *settings, "-o", "json").json["notes"] == [said.out.splitlines()[-1]]
+    assert tell(*free.split(), "--yes").code == 0
+    assert not file.exists()
+
+
+def test_nothing_frees_a_young_lock_or_one_that_expires(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    for age_s, settings in ((3_500, LOCKED), (4_000, EXPIRING), (4_000, IN_WRITERS)):
+        lock_file(copy, age_s=age_s)
+        assert "lock break" not in tell("lock", "show", "-t", copy.path, *settings).out
 
 
 def test_it_must_be_typed(unpack: Unpack, tell: Tell) -> None:

@@ -9,6 +9,7 @@ from hudictl.cli.change import ChangeCommand, Question, in_lines, run_change
 from hudictl.cli.options import ChangeOptions, TableOptions, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, lock_options
 from hudictl.errors import UsageError
@@ -16,6 +17,7 @@ from hudictl.library import changes
 from hudictl.library.times import duration_ms
 from hudictl.phrases import span
 from hudictl.render.json import envelope
+from hudictl.reports.locks import ways_out
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.lock_break import LockBreak
@@ -39,6 +41,7 @@ def show(common: TableOptions) -> None:
     table = common.table()
     described, ignored = table.writers.locks(), table.writers.ignored_lock_settings()
     notes = [f"ignored, because they are the table's and not the operator's: {', '.join(ignored)}"] if ignored else []
+    notes += map(to_copy().text, ways_out(described))
     if common.json:
         emit_parts(envelope("lock show", table.uri, notes=notes, result=described))
         return

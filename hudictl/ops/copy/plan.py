@@ -9,7 +9,7 @@ from hudictl.errors import Refused
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import META, OWN, PROPERTIES, SCRATCH
 from hudictl.ops.undo.plan import MarkedSlice
-from hudictl.storage import Storage, entries_of, kind_of
+from hudictl.storage import Folders, Storage, entries_of, kind_of
 from hudictl.table.copied import RECORD, CopyRecord, read_record
 from hudictl.table.locks.config import LockConfig
 
@@ -109,6 +109,9 @@ class CopyPlan:
 def read_target(target: Storage, record: CopyRecord) -> tuple[CopyRecord | None, bool]:
     """The record of the copy that has begun in a folder, if any, and whether it has become a table. Raises Refused:
     something else is there."""
+    if isinstance(target, Folders) and target.stat("") is not None:
+        hint = "give a folder that is empty, or does not exist"
+        raise Refused(f"{target.uri} is no folder, but a file", hint=hint, target=target.uri)
     try:
         begun = read_record(target)
     except ValueError as error:
