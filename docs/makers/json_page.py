@@ -38,6 +38,8 @@ With `--output json` every command prints one document on stdout, in one line. K
 | `.notes` | list of strings | What else is to be said. |
 
 - No key is left out: what is not known is null. Only `--columns` leaves out the keys that it does not name.
+- A key can have another type in a plan than in the result of the same command, or in a list: `rollback_blocks`,
+  `files_removed` and `files_kept` are lists or numbers, `metadata_table` is an object, a string or a boolean.
 - Where there is nothing to do, `.result` can be null; also if no write has a schema (`table schema`).
 - Times of instants are strings, as on disk. Keys in `_utc` and `_at` are ISO 8601, in UTC.
 - Keys in `_ms` are milliseconds, in `_s` seconds. `bytes` and keys in `_bytes` are bytes.
@@ -93,7 +95,7 @@ An error is one object on stderr, and stdout is empty. Commands that found somet
 ## Rows one by one
 
 `--output ndjson` prints each object of `.rows` in a line of its own, as soon as it is known, and no document around it.
-Notes go to stderr. `log inspect`, `log records` and `log verify` have it.
+Notes go to stderr. All lists have it, and `log inspect`, `log records` and `log verify`.
 
 ## Progress
 

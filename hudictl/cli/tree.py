@@ -74,7 +74,8 @@ def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) 
     for option, times in Counter(entry for entry in found if isinstance(entry, click.Option)).items():
         if times > 1 and not (option.multiple or option.is_flag or option.count):
             name = max(option.opts, key=len)
+            once = f"give it once, as {name} {option.metavar}" if "," in (option.metavar or "") else ""
             raise UsageError(
                 f"{name} is given {times} times: this command takes one value",
-                hint="give it once; for several tables, run the command for each",
+                hint=once or "give it once; for several tables, run the command for each",
             )

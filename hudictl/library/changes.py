@@ -232,6 +232,7 @@ def savepoint_prune(options: "PruneOptions") -> "Change[PrunePlan, PruneResult]"
     """The deletion of the savepoints that no rule keeps."""
     from hudictl.ops.savepoint.pruning import plan_prune, prune_savepoints
 
+    refuse_wrong(options)
     refuse_wrong(options.rules)
     if options.tag is not None and options.untagged:
         raise UsageError("tag and untagged exclude each other", hint="untagged: savepoints with and without tags")

@@ -29,7 +29,9 @@ _STATES = tuple(state.name.lower() for state in State)
 
 
 def refuse_wrong(options: object) -> None:
-    """Raises UsageError: an option is none of the values that it can have."""
+    """Raises UsageError: an option is none of the values that it can have; or they are no options of hudictl."""
+    if not hasattr(options, "__dataclass_fields__"):
+        raise UsageError(f"options={options!r}: write an object of hudictl's, as RestoreOptions(keep_files=True)")
     for name, value in vars(options).items():
         refuse_value(name, value)
 
@@ -44,6 +46,8 @@ def refuse_value(name: str, value: Any) -> None:
         # Its letters are not meant.
         raise UsageError(f"{name}={value!r}: write ({value!r},)")
     least, most = _RANGES.get(name, (0, inf))
+    if name in _RANGES and not isinstance(value, int | float):
+        raise UsageError(f"{name}={value!r}: write a number")
     # Not "value < least": nan is neither.
     if name in _RANGES and not least <= value <= most:
         raise UsageError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.opened import Opened
+from hudictl.library.options import refuse_wrong
 from hudictl.library.rows import Rows
 from hudictl.library.times import duration_ms
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
@@ -85,6 +86,7 @@ def creation(
     from hudictl.table.operations import current_user
 
     options = options or SavepointOptions()
+    refuse_wrong(options)
     options = replace(options, user=options.user or current_user())
     if tag is not None:
         refuse_no_tag(tag, "tag")

@@ -121,7 +121,8 @@ def wait_for(
                 looks=looks,
             )
         tell(missing)
-        sleep(max(LEAST_MS, min(every_ms, timeout_ms - waited_ms), (clock() - started) * 1000) / 1000)
+        least_ms = min(LEAST_MS, timeout_ms)
+        sleep(max(least_ms, min(every_ms, timeout_ms - waited_ms), (clock() - started) * 1000) / 1000)
 
 
 def _look(session: Session, conditions: Sequence[Condition], idle_ms: int) -> dict[str, str]:

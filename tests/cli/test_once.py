@@ -22,7 +22,9 @@ def test_each_option_with_one_value_is_refused_twice(
     name: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*name.split(), option, "1", f"{option}=2"]) == 2
-    assert f"{option} is given 2 times" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{option} is given 2 times" in said
+    assert ("give it once, as --columns A,B" in said) == (option == "--columns")
 
 
 def test_of_three_tables_no_savepoint_is_created(unpack: Unpack, capsys: pytest.CaptureFixture[str]) -> None:

@@ -208,6 +208,10 @@ def test_an_instant_that_never_was_and_one_that_may_come(unpack: Unpack) -> None
     with pytest.raises(Conflict, match="is not on the timeline yet") as over:
         wait(copy, Pauses(), f"instant={soon}", timeout_s=25)
     assert over.value.fields["looks"] == 4
+    pauses = Pauses()
+    with pytest.raises(Conflict):
+        wait(copy, pauses, f"instant={soon}", timeout_s=1)
+    assert pauses.pauses == [1]
     assert over.value.fields["conditions"][0].holds is False
 
 
