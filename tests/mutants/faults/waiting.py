@@ -10,7 +10,7 @@ AFTERWARDS = "ops/undo/afterwards.py"
 FAULTS = (
     Fault(
         WAITING,
-        "max(LEAST_MS, min(every_ms, timeout_ms - waited_ms), (clock() - started) * 1000)",
+        "max(least_ms, min(every_ms, timeout_ms - waited_ms), (clock() - started) * 1000)",
         "min(every_ms, timeout_ms - waited_ms)",
         "a large table is listed without a pause",
     ),
