@@ -40,7 +40,7 @@ PLAN_KEYS = [
 RESULT_KEYS = [
     *("restore", "target", "instants", "files_deleted", "bytes_deleted", "rollback_blocks"),
     *("readers_back_ms", "duration_ms", "files_lost", "metadata_table", "indexes_kept", "metadata_table_given_up"),
-    *("catalog", "head", "checkpoint", "consumers", "undo"),
+    *("catalog", "head", "checkpoint", "consumers", "undo", "indexings"),
 ]
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 
