@@ -187,8 +187,10 @@ def savepoint_creation(instant: str | None, options: "SavepointOptions") -> "Cha
     asked = tag_of(options.comment)
 
     def nothing(plan: "SavepointPlan") -> str | None:
-        tag = tag_of(plan.comment)
-        other = f", with the tag {tag}, by which `savepoint prune` may delete it" if tag != asked else ""
+        has, other = tag_of(plan.comment), ""
+        if has != asked:
+            named = f", with the tag {has}, by which `savepoint prune` may delete it"
+            other = named if has else f", without a tag: it does not get the tag {asked}"
         return f"{plan.target} already has a savepoint{other}: nothing to do" if plan.nothing_to_do else None
 
     return Change(

@@ -225,14 +225,14 @@ def test_an_absent_folder_is_one_request(s3: S3, opened: S3Storage) -> None:
 
 def test_a_folder_that_cannot_be_deleted(s3: S3, opened: S3Storage) -> None:
     """Is no silent success."""
-    s3.put({"kept/p/f": b"", "kept/p/g": b""})
-    s3.protect("kept/p/g")
+    s3.put({"protected/p/f": b"", "protected/p/g": b""})
+    s3.protect("protected/p/g")
     try:
         with pytest.raises(StorageFailed, match="p/g"):
-            below(opened, "kept").delete_folder("p")
+            below(opened, "protected").delete_folder("p")
     finally:
         s3.unprotect()
-    assert s3.names("kept") == {"p/g"}
+    assert s3.names("protected") == {"p/g"}
 
 
 def test_a_full_batch_is_one_request(s3: S3, opened: S3Storage) -> None:

@@ -77,7 +77,7 @@ def create(
 
     With --every, suitable for cron: exit code 0 if there is nothing to do. The age is that of the savepointed commit,
     by its instant time. 90%, because a job may start earlier than the last one did. A commit has only one savepoint:
-    with a --tag, 13 if it is one with another tag or without.
+    with a --tag, 13 if it is one with another tag.
     """
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.state.files.savepoints import with_tag

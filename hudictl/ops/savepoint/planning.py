@@ -234,7 +234,7 @@ def _existing(
 ) -> SavepointPlan:
     """The plan for an existing savepoint. It is verified again, because its creation may have died before that; and a
     savepoint that Hudi has created during a pending compaction names too few files. Raises Refused: also if it is to
-    get a tag, and has another or none; Unsupported."""
+    get a tag, and has another; Unsupported."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
@@ -256,11 +256,11 @@ def _existing(
             instant=commit.time,
         )
     asked, has = tag_of(options.comment), tag_of(metadata.comment)
-    if asked not in (None, has):
+    if has is not None and asked not in (None, has):
         # The other series deletes it by its own rules: this one would have none, and nobody would be told.
         raise Refused(
-            f"{commit.time} already has a savepoint, {f'with the tag {has}' if has else 'without a tag'}: a commit has "
-            f"only one, and it does not get the tag {asked}",
+            f"{commit.time} already has a savepoint, with the tag {has}: a commit has only one, and it does not get "
+            f"the tag {asked}",
             hint=f"run the command again after the next commit, or `{command_of('savepoint delete', commit.time)}` "
             "first if nobody else needs it; series of several periods can share one tag: `savepoint prune` takes "
             "several rules, as --keep-hourly 24 --keep-daily 7",

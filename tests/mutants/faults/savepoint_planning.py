@@ -38,7 +38,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    if asked not in (None, has):\n",
+        "    if has is not None and asked not in (None, has):\n",
         "    if False:\n",
         "the savepoint of a night is another series', which deletes it, and all exit codes are 0",
         ("cli/test_savepoint_prune.py::test_13_where_the_newest_commit_has_one_of_another_series",),
