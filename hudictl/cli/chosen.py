@@ -108,7 +108,9 @@ def of_times(one: Condition, table: "Table") -> Condition:
     from hudictl.library.times import time_of
 
     zoned = replace(table, zone=timezone.utc) if utc else table
-    return replace(one, value=time_of(zoned, str(one.value), f"--where {one.column}{one.sign}"), utc=utc)
+    begin = time_of(zoned, str(one.value), f"--where {one.column}{one.sign}")
+    # All that begins with the digits, as a day's times do, is of that time, as with --until.
+    return replace(one, value=f"{begin}~" if one.sign in ("<=", ">") else begin, utc=utc)
 
 
 def known_columns(names: Iterable[str], row_type: type, option: str) -> tuple[str, ...]:

@@ -105,8 +105,8 @@ _OF_ALL = (
         "--where",
         multiple=True,
         metavar="CONDITION",
-        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, <=, >, >=, ~ (contains); times as with --since. "
-        "Repeatable.",
+        help="Rows that meet this only: COLUMN=VALUE, or with !=, <, <=, >, >=, ~ (contains). Repeatable. Before and "
+        "after a time: written as with --since.",
     ),
     click.option("--columns", metavar="A,B", help="These columns only, in this order."),
     click.option("--sort", metavar="COLUMN", help="Sort by this column."),

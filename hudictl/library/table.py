@@ -6,24 +6,24 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from hudictl.library import changes
-from hudictl.library.files import DataFiles
-from hudictl.library.metadata import MetadataTable
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.options import chosen, several
-from hudictl.library.pictures import Pictures
-from hudictl.library.records import Records
-from hudictl.library.repairs import Repairs
 from hudictl.library.rows import Rows
-from hudictl.library.services import TableServices
 from hudictl.library.times import age_ms
-from hudictl.library.writers import Writers
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from hudictl.library.change import TableChange
+    from hudictl.library.files import DataFiles
     from hudictl.library.logs import LogFiles
+    from hudictl.library.metadata import MetadataTable
+    from hudictl.library.pictures import Pictures
+    from hudictl.library.records import Records
+    from hudictl.library.repairs import Repairs
     from hudictl.library.rollbacks import Rollbacks
+    from hudictl.library.services import TableServices
+    from hudictl.library.writers import Writers
     from hudictl.ops.clean_up.orphans import OrphanOptions, OrphanPlan, OrphanResult
     from hudictl.ops.copy.execute import CopyResult
     from hudictl.ops.copy.plan import CopyOptions, CopyPlan
@@ -108,38 +108,52 @@ class HudiTable:
         return self.core.version
 
     @property
-    def metadata(self) -> MetadataTable:
+    def metadata(self) -> "MetadataTable":
         """The metadata table."""
+        from hudictl.library.metadata import MetadataTable
+
         return MetadataTable(self.opened)
 
     @property
-    def services(self) -> TableServices:
+    def services(self) -> "TableServices":
         """Cleans, compactions, clusterings, indexings, rollbacks and restores."""
+        from hudictl.library.services import TableServices
+
         return TableServices(self.opened)
 
     @property
-    def files(self) -> DataFiles:
+    def files(self) -> "DataFiles":
         """The data files."""
+        from hudictl.library.files import DataFiles
+
         return DataFiles(self.opened)
 
     @property
-    def records(self) -> Records:
+    def records(self) -> "Records":
         """The records, by their keys."""
+        from hudictl.library.records import Records
+
         return Records(self.opened)
 
     @property
-    def repairs(self) -> Repairs:
+    def repairs(self) -> "Repairs":
         """Mends what is damaged, file by file."""
+        from hudictl.library.repairs import Repairs
+
         return Repairs(self.opened)
 
     @property
-    def pictures(self) -> Pictures:
+    def pictures(self) -> "Pictures":
         """Bars of the instants, and a page for a ticket."""
+        from hudictl.library.pictures import Pictures
+
         return Pictures(self.opened)
 
     @property
-    def writers(self) -> Writers:
+    def writers(self) -> "Writers":
         """Pending writes, heartbeats, markers and locks."""
+        from hudictl.library.writers import Writers
+
         return Writers(self.opened)
 
     def close(self) -> None:
@@ -193,11 +207,8 @@ class HudiTable:
         limit: int | None = None,
         **times: "Unpack[Times]",
     ) -> "Rows[TimelineRow]":
-        """The instants. ``limit``: this many of the newest; then no others are read.
-
-        ``actions``: commit, deltacommit, replacecommit, clean, rollback and the like, as the rows have them.
-        ``states``: requested, inflight, completed.
-        """
+        """The instants. ``limit``: this many of the newest; then no others are read. ``actions``: commit, deltacommit,
+        clean, rollback and the like, as the rows have them; ``states``: requested, inflight, completed."""
         from hudictl.reports.timeline import TimelineRow, timeline_rows
 
         return self.opened.by_time(TimelineRow, timeline_rows, times, **chosen(actions, states, limit))

@@ -17,7 +17,6 @@ from hudictl.library import changes
 from hudictl.library.times import duration_ms
 from hudictl.phrases import span
 from hudictl.render.json import envelope
-from hudictl.reports.locks import ways_out
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.lock_break import LockBreak
@@ -38,6 +37,8 @@ def show(common: TableOptions) -> None:
 
     The table does not store its writers' lock settings: pass them with --hoodie-conf or --props.
     """
+    from hudictl.reports.locks import ways_out
+
     table = common.table()
     described, ignored = table.writers.locks(), table.writers.ignored_lock_settings()
     notes = [f"ignored, because they are the table's and not the operator's: {', '.join(ignored)}"] if ignored else []

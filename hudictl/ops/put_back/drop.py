@@ -38,7 +38,7 @@ class Dropped:
 class UndoDrop:
     """What to drop; the names in ``shown`` are those in JSON. ``pending`` are operations that have not ended, or whose
     undo has not, and whose files stay. ``older_than_ms``: the age that was asked for; of the command line, or of the
-    profile. ``unreadable`` are those whose records are damaged or gone: their age is not known, and they stay."""
+    profile. ``unreadable``: operations that stay, as their records are damaged or gone, and their age is not known."""
 
     shown: ClassVar = ("operation", "older_than_ms", "dropped", "pending", "unreadable", "lock")
     operation: ClassVar = Kind.UNDO_DROP.value

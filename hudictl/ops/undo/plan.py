@@ -58,7 +58,8 @@ class MarkedSlice:
 
 @dataclass(frozen=True)
 class InstantRow:
-    """An instant to remove, as a plan shows it. ``records`` is 0 if its file is empty or damaged."""
+    """An instant to remove, as a plan shows it. ``records``: number of records written; 0 if its file is empty or
+    damaged."""
 
     time: str
     action: str
