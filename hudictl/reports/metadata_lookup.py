@@ -19,7 +19,7 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.view import partition_named
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.logs.slice_files import slice_files
-from hudictl.table.metadata.listing import listing_table, merged_slices
+from hudictl.table.metadata.listing import listing_table, merged_slices, without_slice
 from hudictl.table.metadata.place import MADE_ANEW
 from hudictl.table.table import Table
 
@@ -96,12 +96,13 @@ def _with_index(table: Table, name: str) -> Table:
 def _records(
     metadata: Table, index: str, keys: Sequence[str], notes: list[str], *how: Callable[..., Any]
 ) -> Iterator[tuple[str, Any]]:
-    """The records of some keys: only the file groups are read to which they are hashed. ``how``: see index_records."""
+    """The records of some keys: only the file groups are read to which they are hashed. ``how``: see index_records.
+    Raises Unreadable: also where a group has no slice, as keys would be looked for in the wrong one."""
     groups: dict[str | None, list[list[StoredFile]]] = defaultdict(list)
     for files in sorted(merged_slices(metadata, index), key=lambda files: files[0].data.file_id):
         groups[partition_of_group(files[0].data.file_id) if index == RECORD_INDEX else None].append(files)
-    if not groups:
-        raise Unreadable(f"the index {index} has no file groups", hint=MADE_ANEW)
+    if problem := without_slice(metadata, index):
+        raise Unreadable(f"the index {index}: {problem}", hint=MADE_ANEW)
     look_up = Tried(lambda task: list(index_records(task, *how)))
     for of in groups.values():
         wanted: dict[int, set[bytes]] = defaultdict(set)

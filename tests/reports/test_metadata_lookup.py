@@ -152,3 +152,13 @@ def test_a_time_that_is_none(time: Any) -> None:
     place = {"partitionName": "p", "fileIdEncoding": 1, "fileId": "f", "instantTime": time}
     with pytest.raises(Unreadable, match="not a time"):
         decode_entry({"type": 5, "recordIndexMetadata": place})
+
+
+@VERSIONS
+def test_no_key_is_looked_for_in_the_wrong_group(indexed: Unpack, version: str) -> None:
+    """Which group a key is in depends on their number: one without a slice would make keys absent."""
+    copy = indexed(version, "cow")
+    (key, *_) = dict(entries(copy, "record_index", decode_location))
+    put(copy.meta / "metadata/record_index/record-index-0009-0_0-0-0_20991231000000000.hfile")
+    with pytest.raises(Unreadable, match="record-index-0009-0"):
+        list(lookup_rows(copy.table, [key], []))

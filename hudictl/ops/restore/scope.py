@@ -140,7 +140,9 @@ def _lost(facts: Facts, scope: Scope) -> frozenset[str]:
     """The writes that no record has, though their files are there; where nothing is archived, only those that the
     metadata table knows as completed. A restore that has begun keeps to its plan. Raises as ``with_lost``."""
     if scope.pending is not None:
-        return frozenset()
+        # Hudi's own plan has only what the timeline had, and some of their files may be gone.
+        begun = begun_plan(read_operation(facts.table.storage, scope.pending.instant.time))
+        return frozenset(entry.time for entry in begun.instants) - scope.pending.instants
     known = _known_as_completed(facts)
     if not (scope.archived or known):
         return frozenset()

@@ -85,6 +85,13 @@ FAULTS = (
         TEST,
     ),
     Fault(
+        "ops/restore/scope.py",
+        "        return frozenset(entry.time for entry in begun.instants) - scope.pending.instants\n",
+        "        return frozenset()\n",
+        "a resumed restore leaves the files of the lost writes of its plan",
+        TEST,
+    ),
+    Fault(
         "state/orphans/lost_end.py",
         "    return without_record(facts, {time for time in times if since < time < facts.timeline.last_write})\n",
         "    return frozenset(time for time in times if since < time < facts.timeline.last_write)\n",

@@ -49,6 +49,10 @@ def attempt(work: Callable[[], object]) -> HudictlError:
     return caught.value
 
 
+def dies() -> None:
+    raise StorageFailed("the process dies here")
+
+
 def with_a_column(path: Path) -> bytes:
     """A Parquet file as of a later release."""
     table, out = parquet.read_table(path), io.BytesIO()
@@ -144,13 +148,34 @@ def test_files_of_a_write_that_the_archive_has_lost(
     assert [entry.finding for entry in check(copy) if entry.severity == ERROR] == []
 
 
+@VERSIONS
+def test_a_resume_takes_the_lost_write_of_its_plan(archived: Callable[[str], Copy], version: str) -> None:
+    """Hudi's plan does not name it; hudictl's record does."""
+    copy = archived(version)
+    target, first = named(copy, "S", "L1")
+    lost = time_plus_ms(first, 1)
+    body = next(copy.path / path for path in sorted(copy.data()) if path.endswith(".parquet")).read_bytes()
+    put(copy.path / f"a/0b6f1c9e-5a5e-4c41-9d5e-3f1a2b3c4d5e-0_0-1-1_{lost}.parquet", body)
+    with pytest.raises(StorageFailed, match="dies here"):
+        execute.execute_restore(session(copy.table, At("delete files", dies)), plan(copy, target))
+    assert any(lost in path for path in copy.data())
+    restore(copy, target)
+    assert not any(lost in path for path in copy.data())
+    assert [entry.finding for entry in check(copy) if entry.severity == ERROR] == []
+
+
+@pytest.mark.parametrize("death", [False, True])
 @pytest.mark.parametrize("version", ["v8", "v9"])
-def test_a_delta_commit_that_is_lost_in_the_middle(unpack: Unpack, version: str) -> None:
+def test_a_delta_commit_that_is_lost_in_the_middle(unpack: Unpack, version: str, death: bool) -> None:
     """Nothing is archived, and no later write is based on its logs: the metadata table knows it."""
     copy = unpack(version, "mor_part")
     target, lost = copy.commits[:2]
     assert lose(copy, lost)
-    restore(copy, target, options=RestoreOptions(to_instant=True))
+    options = RestoreOptions(to_instant=True)
+    if death:
+        with pytest.raises(StorageFailed, match="dies here"):
+            execute.execute_restore(session(copy.table, At("delete files", dies)), plan(copy, target, options))
+    restore(copy, target, options=options)
     assert not any(lost in path for path in copy.data())
     assert [entry.finding for entry in check(copy) if entry.severity == ERROR] == []
 
@@ -242,9 +267,6 @@ def test_it_is_withdrawn_only_while_the_files_of_archived_writes_are_there(
     (target,) = named(copy, "S")
     before = copy.data(), {entry.time for entry in archived_after(copy.table, "")}
 
-    def dies() -> None:
-        raise StorageFailed("the process dies here")
-
     with pytest.raises(StorageFailed, match="dies here"):
         execute.execute_restore(session(copy.table, At("delete files", dies)), plan(copy, target))
     gone = next(path for path in sorted(copy.data()) if named(copy, "L3")[0] in path)
@@ -264,9 +286,6 @@ def test_a_resume_goes_on_past_the_archive(archived: Callable[[str], Copy], vers
     """Also where the timeline and the files are done, and the archive is not."""
     copy = archived(version)
     (target,) = named(copy, "S")
-
-    def dies() -> None:
-        raise StorageFailed("the process dies here")
 
     with pytest.raises(StorageFailed, match="dies here"):
         execute.execute_restore(session(copy.table, At("remove instants", dies)), plan(copy, target))
