@@ -42,7 +42,7 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHO
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
         written = (data.instant for path in needed.missing if (data := parse_data_file(basename(path))))
         if lacked := lacked_by_copy(facts.table.storage, min(written, default="~")):
-            hint = hint.replace(_DELETED, lacked)
+            hint = hint.replace(_DELETED, f"{_DELETED}; or the copy never had them: {lacked}")
         raise Refused(
             f"{refusal}: {count_of(len(needed.missing), 'required file')} missing, empty or damaged: {shown}",
             hint=_with_later_bases(facts, needed.sizes, hint),

@@ -105,7 +105,8 @@ def catalog_gap(
     needed: Container[str],
     files: Mapping[str, Iterable[StoredFile]],
 ) -> CatalogGap:
-    """Only records are asked, so that a resumed restore finds the same; but where a record is empty, there is none.
+    """Only records are asked, so that a resumed restore finds the same. Where a record is empty, the files are asked: a
+    resume does not tell the partitions whose files are deleted by then.
 
     Args:
         removed: the instants to remove; None for one that no longer exists.
