@@ -7,7 +7,7 @@ from datetime import datetime
 from posixpath import basename, dirname
 from typing import Any
 
-from hudictl.errors import HudictlError, NotFound, Unreadable
+from hudictl.errors import HudictlError, NotFound
 from hudictl.formats.base_rows import META_COLUMNS
 from hudictl.formats.column_stats import COLUMN_STATS, ColumnEntry, combine_entries, decode_column_entry, in_words
 from hudictl.formats.index_keys import column_stats_key
@@ -19,8 +19,7 @@ from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.view import partition_named
 from hudictl.table.logs.scan import scan_rule
 from hudictl.table.logs.slice_files import slice_files
-from hudictl.table.metadata.listing import listing_table, merged_slices, without_slice
-from hudictl.table.metadata.place import MADE_ANEW
+from hudictl.table.metadata.listing import listing_table, whole_index
 from hudictl.table.table import Table
 
 
@@ -97,12 +96,10 @@ def _records(
     metadata: Table, index: str, keys: Sequence[str], notes: list[str], *how: Callable[..., Any]
 ) -> Iterator[tuple[str, Any]]:
     """The records of some keys: only the file groups are read to which they are hashed. ``how``: see index_records.
-    Raises Unreadable: also where a group has no slice, as keys would be looked for in the wrong one."""
+    Raises as ``whole_index``."""
     groups: dict[str | None, list[list[StoredFile]]] = defaultdict(list)
-    for files in sorted(merged_slices(metadata, index), key=lambda files: files[0].data.file_id):
+    for files in whole_index(metadata, index):
         groups[partition_of_group(files[0].data.file_id) if index == RECORD_INDEX else None].append(files)
-    if problem := without_slice(metadata, index):
-        raise Unreadable(f"the index {index}: {problem}", hint=MADE_ANEW)
     look_up = Tried(lambda task: list(index_records(task, *how)))
     for of in groups.values():
         wanted: dict[int, set[bytes]] = defaultdict(set)

@@ -30,7 +30,7 @@ from hudictl.table.files.slices import StoredFile, group_files, read_together
 from hudictl.table.files.view import committed_without, list_partition, pending_compactions, visible_slices
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
-from hudictl.table.metadata.place import NOT_ASKED, Known, open_metadata_table
+from hudictl.table.metadata.place import MADE_ANEW, NOT_ASKED, Known, open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import load_timeline
 from hudictl.table.timeline.commits import read_commit
@@ -197,7 +197,19 @@ def without_slice(metadata: Table, partition: str) -> str | None:
 
     In a partitioned record index one may: a failed write into a new partition of the table has begun it (1.2.0).
     """
-    groups = dict(_by_group(metadata, partition))
+    return _lacking(partition, dict(_by_group(metadata, partition)))
+
+
+def whole_index(metadata: Table, index: str) -> list[list[StoredFile]]:
+    """``merged_slices`` in the order of their groups. Raises Unreadable: also where a group has no slice, as keys would
+    be looked for in the wrong one."""
+    groups = dict(_by_group(metadata, index))
+    if problem := _lacking(index, groups):
+        raise Unreadable(f"the index {index}: {problem}", hint=MADE_ANEW)
+    return [groups[file_id] for file_id in sorted(groups) if groups[file_id]]
+
+
+def _lacking(partition: str, groups: Mapping[str, list[StoredFile]]) -> str | None:
     if not any(groups.values()):
         return "no file group of it has a committed file slice"
     bare = sorted(file_id for file_id, files in groups.items() if not files)
