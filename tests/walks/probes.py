@@ -122,20 +122,32 @@ def savepoint(probe: Probe) -> None:
         return
     timeline = table.timeline
     words = ["restore", target, *AT_ONCE, "--delete-later-savepoints", "--discard-rollbacks"]
-    plan = probe.ask(*words, "--plan")
-    if plan.refused and table.ahead:
-        probe.refusals.append(plan.reason)
-        return
-    if plan.refused and "--rule requested has all files" in plan.said:
-        # Beside a pending resize of buckets, which later writes have written into: the operator decides.
-        words += ["--rule", "requested"]
-        plan = probe.ask(*words, "--plan")
-    if plan.code != 0:
-        probe.problem(f"a savepoint just made cannot be restored: {plan}")
+    if (plan := _planned_at_last(probe, words)) is None:
         return
     if table.shape.compact_every:
         _foretold(probe, words, plan)
     _change(probe, words, _removed(timeline, target, plan), f"savepoint {target} restored after a clean")
+
+
+def _planned_at_last(probe: Probe, words: list[str]) -> Answer | None:
+    """The plan of a restore to a savepoint just made: where it is refused, what the operator is told to do is done."""
+    plan = probe.ask(*words, "--plan")
+    if plan.refused and probe.table.ahead:
+        probe.refusals.append(plan.reason)
+        return None
+    if plan.refused and "--rule requested has all files" in plan.said:
+        # Beside a pending resize of buckets, which later writes have written into: the operator decides.
+        words += ["--rule", "requested"]
+        plan = probe.ask(*words, "--plan")
+    if plan.refused and "`hudictl failed-writes clean" in plan.said:
+        # Hudi could not build the record index again, over files that a dead writer, or Hudi's rollback, has left empty.
+        probe.ask("failed-writes", "clean", "--policy", "eager", *AT_ONCE, "--yes")
+        probe.ask("orphans", "delete", *AT_ONCE, "--yes")
+        plan = probe.ask(*words, "--plan")
+    if plan.code == 0:
+        return plan
+    probe.problem(f"a savepoint just made cannot be restored: {plan}")
+    return None
 
 
 def _prune(probe: Probe) -> None:
