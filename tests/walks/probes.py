@@ -135,12 +135,12 @@ def _planned_at_last(probe: Probe, words: list[str]) -> Answer | None:
     if plan.refused and probe.table.ahead:
         probe.refusals.append(plan.reason)
         return None
-    if plan.refused and "--rule requested has all files" in plan.said:
+    if plan.refused and "--rule requested has all files" in plan.complaint:
         # Beside a pending resize of buckets, which later writes have written into: the operator decides.
         words += ["--rule", "requested"]
         plan = probe.ask(*words, "--plan")
-    if plan.refused and "`hudictl failed-writes clean" in plan.said:
-        # Hudi could not build the record index again, over files that a dead writer, or Hudi's rollback, has left empty.
+    if plan.refused and "`hudictl failed-writes clean" in plan.complaint:
+        # Hudi could not build the record index again, over files that dead writers have left empty.
         probe.ask("failed-writes", "clean", "--policy", "eager", *AT_ONCE, "--yes")
         probe.ask("orphans", "delete", *AT_ONCE, "--yes")
         plan = probe.ask(*words, "--plan")

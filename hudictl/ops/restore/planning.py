@@ -148,7 +148,7 @@ def _metadata_table(facts: Facts, scope: Scope, found: Judged, marked: Collectio
             StorageFailed.
     """
     table, options, pending = facts.table, scope.options, scope.pending
-    if not (scope.removed or scope.found or scope.foreign):
+    if not scope.changes_metadata_table:
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
     if scope.archived:
@@ -261,7 +261,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not worked_on(table, scope.pending):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
-        if metadata_table_in_use(table):
+        if scope.changes_metadata_table and metadata_table_in_use(table):
             metadata_guards.no_empty_file(facts, scope.removed)
     liveness.no_running_clean(signs, idle_ms, outcome.cleans)
     return found

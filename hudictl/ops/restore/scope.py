@@ -72,6 +72,11 @@ class Scope:
         return self.found.instant.time if self.found and not self.found.begun else None
 
     @property
+    def changes_metadata_table(self) -> bool:
+        """Whether there is anything for which the metadata table must change."""
+        return bool(self.removed or self.found or self.foreign)
+
+    @property
     def savepointed(self) -> SavedFiles:
         """The files that the savepoint names."""
         return self.savepoint.files if self.savepoint else NOTHING_SAVED

@@ -19,8 +19,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "        if metadata_table_in_use(table):\n            metadata_guards",
-        "        if True:\n            metadata_guards",
+        "        if scope.changes_metadata_table and metadata_table_in_use(table):\n            metadata_guards",
+        "        if scope.changes_metadata_table:\n            metadata_guards",
         "a table without metadata table is not restored beside an empty file",
         ("ops/guards/test_empty_files.py",),
     ),

@@ -67,6 +67,13 @@ def test_an_empty_log_harms_from_version_9_on(unpack: Unpack, version: str) -> N
 
 
 @VERSIONS
+def test_none_is_in_the_way_where_nothing_is_to_do(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    left_empty(copy, between_commits(copy))
+    assert plan(copy, copy.commits[-1], RestoreOptions(to_instant=True)).nothing_to_do
+
+
+@VERSIONS
 def test_a_table_without_metadata_table_is_not_concerned(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_flat_nomdt")
     like = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
