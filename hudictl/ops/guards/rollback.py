@@ -1,6 +1,6 @@
 """Guards on the rollback of one instant."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant, State
@@ -11,6 +11,7 @@ from hudictl.state.files.bootstrap import with_sources
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
+from hudictl.state.timeline.removed import instants_after, own_rule
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
 from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.beat_rule import HOW_TO_SAY
@@ -46,25 +47,32 @@ def nothing_later(table: Table, timeline: Timeline, target: Instant) -> None:
     if not found:
         return
     one_by_one = "roll these commits back first, the newest first"
-    done = target.completion_time or ""
-    if any(entry.time < target.time or (entry.completion_time or "") < done for entry in found):
+    newest = max(found, key=lambda entry: entry.time)
+    if _beside(target, found) or _beside(newest, builds_on(table, timeline, newest)):
         # Side by side: each is refused for the other.
         one_by_one = "neither of two commits that changed the same file group side by side can be rolled back alone"
     later = sorted((entry.time for entry in found), reverse=True)
     raise Refused(
         f"later commits may build on {target.time}: {first_few(later)}",
-        hint=f"{one_by_one}{_or_one_restore(timeline, target, 'them all')}",
+        hint=f"{one_by_one}{_or_one_restore(table, timeline, [target, *found], 'them all')}",
         instants=later,
     )
 
 
-def _or_one_restore(timeline: Timeline, target: Instant, what: str) -> str:
-    """The way to remove an instant with all that is later; "" if there is no earlier write to restore to."""
+def _beside(target: Instant, found: Iterable[Instant]) -> bool:
+    """Whether some of the writes that may build on another one began before it, or completed before it."""
     done = target.completion_time or ""
-    writes = [entry for entry in timeline.completed_writes() if entry.time < target.time]
-    before = max((entry.time for entry in writes if (entry.completion_time or "") <= done), default="")
-    restore = command_of("restore", options=[f"--to-instant={before}", "--plan"])
-    return f"; or remove {what} with one restore: `{restore}`" if before else ""
+    return any(entry.time < target.time or (entry.completion_time or "") < done for entry in found)
+
+
+def _or_one_restore(table: Table, timeline: Timeline, gone: Collection[Instant], what: str) -> str:
+    """The way to remove some instants with all that is later; "" if there is no earlier write to restore to."""
+    rule, first = own_rule(table), min(entry.time for entry in gone)
+    for before in reversed([entry for entry in timeline.completed_writes() if entry.time < first]):
+        if {*gone} <= {*instants_after(table, timeline, before, rule)}:
+            restore = command_of("restore", options=[f"--to-instant={before.time}", "--plan"])
+            return f"; or remove {what} with one restore: `{restore}`"
+    return ""
 
 
 def no_metadata_table_ahead(table: Table, target: Instant) -> None:
@@ -126,7 +134,7 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
             raise Refused(
                 f"the plan of {instant} names files of {target.time}",
                 hint=f"remove that plan first with `{command_of('rollback', instant.time)}`"
-                f"{_or_one_restore(facts.timeline, target, 'both')}",
+                f"{_or_one_restore(facts.table, facts.timeline, [target, instant], 'both')}",
                 instant=instant.time,
             )
 

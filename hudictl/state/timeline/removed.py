@@ -74,9 +74,13 @@ def own_rule(table: Table) -> str:
 
 def overlapping(table: Table, timeline: Timeline, target: Instant) -> tuple[Instant, ...]:
     """The writes that only one of the rules removes, newest first: requested before the target and completed after it,
-    or the other way round, or pending since before it."""
+    or the other way round, or pending since before it. Also those that both rules place by their requested time, as the
+    target is a compaction."""
     by_requested, by_completion = (set(instants_after(table, timeline, target, rule)) for rule in RULES)
-    return tuple(sorted(by_requested ^ by_completion, key=_by_requested, reverse=True))
+    hidden = set(unseen(timeline, target))
+    placed = (entry for entry in timeline.writes() if entry.completed and entry.action not in (COMMIT, COMPACTION))
+    crossing = {entry for entry in placed if (entry.time > target.time) is not (entry in hidden)} - {target}
+    return tuple(sorted(by_requested ^ by_completion | crossing, key=_by_requested, reverse=True))
 
 
 def unseen(timeline: Timeline, target: Instant) -> tuple[Instant, ...]:

@@ -1,17 +1,20 @@
 """Two writes side by side: rolled back alone, where each has file groups of its own."""
 
 import os
+import re
 
 import pytest
 
 from hudictl.errors import Refused
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.facts import read_signs
 from hudictl.state.timeline.unfinished import find_unfinished
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, put, roll_back, rollback_of, rollback_plan, savepoint
+from tests.helpers import Copy, plan, put, roll_back, rollback_of, rollback_plan, savepoint
 
 ARMED = "20261130040000000"
+TO_INSTANT = RestoreOptions(to_instant=True)
 
 
 def without_last(overlap: Unpack, version: str, name: str) -> tuple[Copy, dict[str, str]]:
@@ -48,10 +51,20 @@ def test_neither_goes_where_both_have_changed_a_file_group(overlap: Unpack, vers
     with pytest.raises(Refused, match=f"later commits may build on {instants[which]}: {other}") as caught:
         rollback_of(copy, instants[which])
     assert "neither of two commits" in caught.value.hint
-    assert "hudictl restore --to-instant=" in caught.value.hint
+    (before,) = re.findall(r"hudictl restore --to-instant=(\d+)", caught.value.hint)
+    assert {instants["S"], instants["T"]} <= {*plan(copy, before, TO_INSTANT).undo.removed}
     assert "roll these commits back first" not in caught.value.hint
     put(copy.timeline / f"{ARMED}.rollback.requested", rollback_plan(instants[which]))
     assert not any("hudictl rollback" in command for command in remedies(copy))
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_older_one_does_not_go_by_the_newest_of_two_side_by_side(overlap: Unpack, version: str) -> None:
+    copy, instants = without_last(overlap, version, "mor_compaction")
+    older = max(time for time in copy.commits if time < min(instants["S"], instants["T"]))
+    with pytest.raises(Refused, match=f"later commits may build on {older}") as caught:
+        rollback_of(copy, older)
+    assert "roll these commits back first" not in caught.value.hint
 
 
 def test_completed_in_the_same_moment_is_later(overlap: Unpack) -> None:

@@ -3,7 +3,7 @@
 import os
 
 from hudictl.formats.instants import time_plus_ms
-from hudictl.state.timeline.removed import COMPLETION, REQUESTED, instants_after
+from hudictl.state.timeline.removed import COMPLETION, REQUESTED, instants_after, overlapping
 from hudictl.table.timeline.active import load_timeline
 from tests.fixtures import Unpack
 
@@ -19,3 +19,5 @@ def test_a_restore_to_a_compaction_keeps_what_was_requested_before_it(unpack: Un
     for rule in (REQUESTED, COMPLETION):
         after = {entry.time for entry in instants_after(table, load_timeline(table), compaction, rule)}
         assert after == {time for time in copy.commits if time > compaction.time}
+    # Its readers did not see that one.
+    assert [entry.time for entry in overlapping(table, load_timeline(table), compaction)] == [earlier]
