@@ -63,10 +63,10 @@ FAULTS = (
     ),
     Fault(
         "ops/guards/rollback.py",
-        "if entry.time < target.time]",
-        "if entry.time <= target.time]",
-        "the restore that is to remove a commit and all later ones keeps the commit",
-        ("cli/test_to_copy.py::test_a_refused_rollback_names_the_restore_that_removes_all",),
+        "        if {*gone} <= {*instants_after(table, timeline, before, rule)}:\n",
+        "        if before.time < first:\n",
+        "the restore that is to remove a commit and all later ones keeps one of them",
+        ("ops/guards/test_beside.py",),
     ),
     Fault(
         PHRASES,

@@ -67,6 +67,15 @@ def test_an_older_one_does_not_go_by_the_newest_of_two_side_by_side(overlap: Unp
     assert "roll these commits back first" not in caught.value.hint
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_one_restore_is_not_to_a_write_that_ended_later(overlap: Unpack, version: str) -> None:
+    copy, instants = overlap(version, "cow_writer"), support.overlap_facts(version, "cow_writer")["instants"]
+    with pytest.raises(Refused, match=f"later commits may build on {instants['S']}") as caught:
+        rollback_of(copy, instants["S"])
+    (before,) = re.findall(r"hudictl restore --to-instant=(\d+)", caught.value.hint)
+    assert instants["S"] in plan(copy, before, TO_INSTANT).undo.removed
+
+
 def test_completed_in_the_same_moment_is_later(overlap: Unpack) -> None:
     """Some stores keep times in seconds: then only the requested times tell them apart."""
     copy, instants = without_last(overlap, "v6", "cow_writer")
