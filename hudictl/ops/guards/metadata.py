@@ -1,9 +1,9 @@
 """Guards on the deletion of the metadata table: readers then list folders, and must see the same rows."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant, InstantFile
+from hudictl.formats.instants import COMPACTION
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
 from hudictl.phrases import command_of, count_of, first_few, quoted, seconds
@@ -11,6 +11,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.metadata.gap import Gap
 from hudictl.state.metadata.indexes import builds_wait_for, is_index_name
 from hudictl.state.metadata.undo import MetadataPlan
+from hudictl.state.timeline.unfinished import last_indexing
 from hudictl.table.files.choose import is_empty
 from hudictl.table.metadata.listing import FILES
 from hudictl.table.table import Table
@@ -35,16 +36,6 @@ def no_indexing_is_last(timeline: Timeline) -> None:
             "command again",
             instant=last,
         )
-
-
-def last_indexing(timeline: Timeline, published: Iterable[InstantFile] = ()) -> str | None:
-    """The time of the newest completed instant, if it is an indexing, once some files are published again."""
-    done: list[Instant | InstantFile] = list(published)
-    done += [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
-    for newest in (max(done, key=key, default=None) for key in (_requested, _completed)):
-        if newest is not None and newest.action == INDEXING:
-            return newest.time
-    return None
 
 
 def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
@@ -183,15 +174,6 @@ def not_being_built(changed_ms: int, now_ms: int, idle_ms: int) -> None:
             hint=f"stop all writers, then wait; if none runs, lower --idle (now {seconds(idle_ms)})",
             folder=METADATA_TABLE,
         )
-
-
-def _requested(instant: Instant | InstantFile) -> str:
-    return instant.time
-
-
-def _completed(instant: Instant | InstantFile) -> str:
-    # Below table version 8 a name does not tell it.
-    return instant.completion_time or instant.time
 
 
 def nothing_lost_unseen(lost: Sequence[str]) -> None:

@@ -11,7 +11,6 @@ from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
 from hudictl.ops.guards import liveness
-from hudictl.ops.guards.metadata import last_indexing
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.restore.completion import drop_staged
 from hudictl.ops.restore.protection import end_protection
@@ -23,8 +22,8 @@ from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles, partitions_of
 from hudictl.state.metadata.record import read_kept
-from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, PendingRollback, is_own, later_writes, planned_as
+from hudictl.state.timeline.unfinished import indexing_without, metadata_table_without
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.slices import StoredFile
@@ -32,7 +31,6 @@ from hudictl.table.files.sweep import other_table
 from hudictl.table.kept import read_room
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.metadata.aside import delete_dropped
-from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunPlan, begun_plan, operation_instants, read_operation
 from hudictl.table.table import MERGE_ON_READ, Table
 from hudictl.table.timeline.active import delete_instant, load_timeline
@@ -176,8 +174,11 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         delete_dropped(table, plan.restore)
         drop_staged(table, None)
         kept = read_kept(table, plan.restore)
+        others = [entry.instant.time for entry in staying]
         put_back = kept is not None and put_back_unchanged(table, kept)
-        metadata_table = "put back" if put_back else _metadata_table(table, run.found, staying, aside=kept is not None)
+        metadata_table = (
+            "put back" if put_back else metadata_table_without(table, run.found, others, aside=kept is not None)
+        )
         delete_instant(table, timeline.find(plan.restore, RESTORE))
         forget_kept(table, plan.restore)
         return Withdrawn(plan.restore, plan.published_again, metadata_table)
@@ -341,25 +342,13 @@ def _asked(table: Table, restore: PendingRestore) -> BegunPlan:
     return begun_plan(read_operation(table.storage, restore.instant.time))
 
 
-def _metadata_table(table: Table, restore: PendingRestore, staying: Collection[PendingRollback], *, aside: bool) -> str:
-    """What the restore has made of a metadata table that was not put back: see ``Withdrawn``. ``aside``: it was set
-    aside, and is lost, as another writer has made a new one."""
-    if metadata_table_in_use(table) and not aside:
-        return "unchanged"
-    if any(read_kept(table, entry.instant.time) is not None for entry in staying):
-        return "set aside"
-    had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
-    return "deleted" if had else Mode.NONE.value
-
-
 def _metadata_table_can_be_built(
     table: Table, signs: Signs, restore: PendingRestore, copies: Sequence[InstantFile]
 ) -> None:
     """Raises Refused: the metadata table is deleted, and without the restore the newest instant would be an indexing:
     after that Hudi cannot build it again (see ``no_indexing_is_last``)."""
-    aside = read_kept(table, restore.instant.time) is not None
-    last = last_indexing(signs.timeline, copies)
-    if last is None or aside or _metadata_table(table, restore, signs.live_rollbacks, aside=aside) != "deleted":
+    last = indexing_without(table, signs.timeline, restore, copies)
+    if last is None:
         return
     raise Refused(
         "the restore has deleted the metadata table, and without the restore the newest completed instant would be "

@@ -3,23 +3,39 @@
 The same verdict for ``table show``, ``check``, ``failed-writes``, ``resume`` and the guards.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import CLUSTERING, COMPACTION, INITIAL, RESTORE, ROLLBACK, WRITE_ACTIONS, State
+from hudictl.formats.instants import (
+    CLUSTERING,
+    COMPACTION,
+    INDEXING,
+    INITIAL,
+    RESTORE,
+    ROLLBACK,
+    SAVEPOINT,
+    WRITE_ACTIONS,
+    Instant,
+    InstantFile,
+    State,
+)
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
+from hudictl.state.metadata.record import read_kept
+from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.kept import begun_undo, can_go_on, read_room, room_of
 from hudictl.table.locks.claim import living_owner
-from hudictl.table.operations import begun_plan, is_recorded, read_operation
+from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.operations import BegunInstant, BegunPlan, begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import Timeline, load_timeline
 
 RESUME = "hudictl resume"
 DISCARD = f"{RESUME} --discard-rollbacks"
@@ -173,8 +189,63 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ..
         if read_room(table, restore.instant.time) is not None:
             return (finish, Remedy(command_of("undo", restore.instant.time), _AS_BEFORE))
         if is_own(table, restore) and not restore.removed:
-            return (finish, Remedy(WITHDRAW, _WITHDRAWN))
+            published = (entry for entry in _asked(table, restore).instants if entry.completion_time)
+            if indexing_without(table, load_timeline(table), restore, published) is None:
+                return (finish, Remedy(WITHDRAW, _WITHDRAWN))
     return (finish,)
+
+
+def indexing_without(
+    table: Table, timeline: Timeline, restore: PendingRestore, published: Iterable[InstantFile | BegunInstant]
+) -> str | None:
+    """The time of an indexing that would be the newest completed instant without a pending restore of hudictl's, which
+    has deleted the metadata table: after an indexing Hudi cannot build it again. Raises Unreadable.
+
+    Args:
+        published: the instants that would be completed again.
+    """
+    aside = read_kept(table, restore.instant.time) is not None
+    rollbacks = [entry.time for entry in timeline.having(ROLLBACK) if entry.pending]
+    deleted = not aside and metadata_table_without(table, restore, rollbacks, aside=aside) == "deleted"
+    return last_indexing(timeline, published) if deleted else None
+
+
+def metadata_table_without(table: Table, restore: PendingRestore, rollbacks: Iterable[str], *, aside: bool) -> str:
+    """What a restore has made of a metadata table that was not put back: see ``Withdrawn``.
+
+    Args:
+        rollbacks: the pending ones that stay.
+        aside: it was set aside, and is lost, as another writer has made a new one.
+    """
+    if metadata_table_in_use(table) and not aside:
+        return "unchanged"
+    if any(read_kept(table, time) is not None for time in rollbacks):
+        return "set aside"
+    had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
+    return "deleted" if had else Mode.NONE.value
+
+
+def last_indexing(timeline: Timeline, published: Iterable[InstantFile | BegunInstant] = ()) -> str | None:
+    """The time of the newest completed instant, if it is an indexing, once some instants are completed again."""
+    done: list[Instant | InstantFile | BegunInstant] = list(published)
+    done += [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
+    for newest in (max(done, key=key, default=None) for key in (_requested, _completed)):
+        if newest is not None and newest.action == INDEXING:
+            return newest.time
+    return None
+
+
+def _requested(instant: Instant | InstantFile | BegunInstant) -> str:
+    return instant.time
+
+
+def _completed(instant: Instant | InstantFile | BegunInstant) -> str:
+    # Below table version 8 a name does not tell it.
+    return instant.completion_time or instant.time
+
+
+def _asked(table: Table, restore: PendingRestore) -> BegunPlan:
+    return begun_plan(read_operation(table.storage, restore.instant.time))
 
 
 def _finishing(table: Table, restore: PendingRestore) -> str:

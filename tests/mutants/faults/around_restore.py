@@ -151,7 +151,7 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "    last = last_indexing(signs.timeline, copies)\n",
+        "    last = indexing_without(table, signs.timeline, restore, copies)\n",
         "    last = None\n",
         "Hudi builds an empty record index after a withdrawal, and rows are missing",
         ("ops/restore/test_withdraw_others.py::test_a_deleted_metadata_table_cannot_be_built_after_an_indexing",),

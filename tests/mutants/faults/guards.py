@@ -144,14 +144,14 @@ FAULTS = (
         tests=("ops/rollback/test_discard.py::test_a_rollback_that_begins_after_the_look_is_not_taken_away",),
     ),
     Fault(
-        METADATA,
+        UNFINISHED,
         "for key in (_requested, _completed))",
         "for key in (_requested,))",
         "the metadata table is made anew while an indexing is the last to complete",
         tests=("ops/guards/test_metadata.py::test_an_indexing_is_the_newest_by_its_completion_too",),
     ),
     Fault(
-        METADATA,
+        UNFINISHED,
         "if entry.completed and entry.action != SAVEPOINT]",
         "if entry.completed]",
         "a savepoint made after an indexing hides that it is the newest instant",

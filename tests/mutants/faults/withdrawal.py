@@ -239,6 +239,13 @@ FAULTS = (
     ),
     Fault(
         "state/timeline/unfinished.py",
+        "            if indexing_without(table, load_timeline(table), restore, published) is None:\n",
+        "            if restore:\n",
+        "a withdrawal is offered that is refused, as Hudi could not build the metadata table again",
+        ("ops/restore/test_withdraw_others.py::test_a_deleted_metadata_table_cannot_be_built_after_an_indexing",),
+    ),
+    Fault(
+        "state/timeline/unfinished.py",
         "if is_own(table, restore) and not restore.removed:",
         "if is_own(table, restore):",
         "a withdrawal is offered where data files are deleted",

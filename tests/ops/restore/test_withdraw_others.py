@@ -7,9 +7,11 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.ops.rollback.discard import plan_discard
+from hudictl.state.facts import read_signs
+from hudictl.state.timeline.unfinished import WITHDRAW, way_out_of_restore
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import assert_listed, die, drop, roll_back, session, tree
+from tests.helpers import Copy, assert_listed, die, drop, roll_back, session, tree
 from tests.ops.restore.metadata_table_support import TO_INSTANT
 from tests.ops.restore.withdraw_support import OPTIONS, oldest, timeline, withdraw
 from tests.ops.rollback.execute_support import died as rollback_died
@@ -56,7 +58,8 @@ def test_a_deleted_metadata_table_cannot_be_built_after_an_indexing(unpack: Unpa
             drop(path)
     target, options = copy.commits[0], replace(TO_INSTANT, metadata="delete", idle_ms=0)
     die(copy, target, "un-publish instants", options)
-    before = timeline(copy)
+    before, offered = timeline(copy), _hint(copy)
+    assert (WITHDRAW in offered) is later
     if later:
         assert withdraw(copy).metadata_table == "deleted"
         return
@@ -65,8 +68,14 @@ def test_a_deleted_metadata_table_cannot_be_built_after_an_indexing(unpack: Unpa
     assert timeline(copy) == before
 
 
+def _hint(copy: Copy) -> str:
+    (restore,) = read_signs(copy.table).planned_restores
+    return way_out_of_restore(copy.table, restore)
+
+
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_one_that_is_kept_comes_back_also_after_an_indexing(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "later")
     die(copy, copy.commits[0], "un-publish instants", replace(TO_INSTANT, idle_ms=0))
+    assert WITHDRAW in _hint(copy)
     assert withdraw(copy).metadata_table == "put back"
