@@ -34,7 +34,12 @@ def test_the_options_of_the_list_choose_instants(unpack: Unpack, tell: Tell) -> 
     assert names("--action", "savepoint") == ["savepoint"]
     assert names("--limit", "1") == ["commit"]
     assert names("--with-metadata-table") == ["commit", "savepoint", "deltacommit (metadata)"]
-    assert tell("timeline", "show", "--graph", "-t", copy.path, "--action", "clean").out == "no instants\n"
+    for graph in (["--graph"], [], ["--with-metadata-table"]):
+        said = tell("timeline", "show", *graph, "-t", copy.path, "--action", "clean").out
+        assert said == "no such instants\n", "others there are"
+    assert (
+        tell("timeline", "show", "--graph", "-t", copy.path, "--until", "2020").out == "no row meets the conditions\n"
+    )
 
 
 @pytest.mark.parametrize(

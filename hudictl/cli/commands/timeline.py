@@ -92,18 +92,18 @@ def show(
         raise UsageError("--watch goes with --output text")
     if graphic and (given.common.output != "text" or given.where or given.columns or given.sort or given.relative):
         raise UsageError("--graph goes with --output text, without --where, --columns, --sort and --relative")
-    table = given.table()
+    table, none = given.table(), "no such instants" if actions or states else "no instants"
 
     def once() -> None:
         if graphic:
             bars = table.pictures.bars(actions, states, given.limit, metadata=with_metadata_table, **given.times)
-            _show_graph(given.common, bars, zone_known=table.core.zone is not None)
+            _show_graph(given.common, bars, given.empty(none), zone_known=table.core.zone is not None)
             bars.tell_damaged()
         elif with_metadata_table:
             pairs = table.timeline_pairs(actions, states, **given.times)
-            show_list(given, "timeline show", table, pairs, "no instants", by_time=True)
+            show_list(given, "timeline show", table, pairs, none, by_time=True)
         else:
-            _show(given, table, actions, states)
+            _show(given, table, actions, states, none)
 
     if watch is None:
         once()
@@ -115,7 +115,7 @@ def show(
             time.sleep(watch)
 
 
-def _show(given: ListOptions, table: "HudiTable", actions: Sequence[str], states: Sequence[str]) -> None:
+def _show(given: ListOptions, table: "HudiTable", actions: Sequence[str], states: Sequence[str], none: str) -> None:
     # Then no others are read.
     first = not given.times["ascending"] and not given.where and given.sort is None
     rows = table.timeline(actions, states, given.limit if first else None, **given.times)
@@ -129,10 +129,10 @@ def _show(given: ListOptions, table: "HudiTable", actions: Sequence[str], states
             ),
         )
     hidden = ("target", "detail") if given.archived else ("timeline", "target", "detail")
-    show_list(given, "timeline show", table, rows, "no instants", by_time=True, hidden=hidden)
+    show_list(given, "timeline show", table, rows, none, by_time=True, hidden=hidden)
 
 
-def _show_graph(common: TableOptions, bars: "Bars", *, zone_known: bool) -> None:
+def _show_graph(common: TableOptions, bars: "Bars", none: str, *, zone_known: bool) -> None:
     from hudictl.render.graph import graph, signs_for
     from hudictl.render.text import judged, print_facts, print_lines
 
@@ -141,7 +141,7 @@ def _show_graph(common: TableOptions, bars: "Bars", *, zone_known: bool) -> None
         width = out.width if sys.stdout.isatty() else _PIPE
         found = graph(bars, width, signs_for(sys.stdout.encoding), zone_known=zone_known)
         if found is None:
-            print_lines(out, ["no instants"])
+            print_lines(out, [none])
             return
         rows = [
             (row.name, judged(row.cells, good=True, doubtful=True) if row.pending else row.cells) for row in found.rows
