@@ -86,7 +86,7 @@ def test_the_plan_is_shown_and_nobody_is_asked(unpack: Unpack, tell: Tell) -> No
     [
         ("v6", ("--to-instant",)),
         ("v9", ("--to-instant", "--delete-later-savepoints", "--keep-backup", "--grace", "1s", "--idle", "5m")),
-        ("v8", ("--delete-later-savepoints", "--rule", "requested", "--settle", "3")),
+        ("v8", ("--delete-later-savepoints", "--rule", "requested", "--settle", "3s")),
     ],
 )
 def test_what_was_asked_for_is_in_the_plan(unpack: Unpack, tell: Tell, version: str, options: tuple[str, ...]) -> None:

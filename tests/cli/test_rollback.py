@@ -196,7 +196,7 @@ def test_idle_is_how_long_silence_must_be(unpack: Unpack, tell: Tell) -> None:
         ("--settle", "1"),
         ("--settle", "nan"),
         ("--settle", "inf"),
-        ("--settle", "3601"),
+        ("--settle", "3601s"),
         ("--grace", "soon"),
         ("--idle", "-1s"),
         ("--interval", "soon"),

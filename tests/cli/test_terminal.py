@@ -176,7 +176,7 @@ def test_two_restores_at_once(unpack: Unpack) -> None:
 def test_a_process_that_was_killed_holds_nothing(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_savepoints")
     target = copy.savepoints[-1]
-    process = start("restore", target, "-t", copy.path, *LOCAL, "--yes", "--settle", "600")
+    process = start("restore", target, "-t", copy.path, *LOCAL, "--yes", "--settle", "600s")
     until = time.monotonic() + PATIENCE_S
     while not copy.having("restore.requested") and time.monotonic() < until:
         time.sleep(0.02)

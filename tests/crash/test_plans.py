@@ -49,6 +49,6 @@ def test_everywhere(version: str, whole: bool, tmp_path: Path) -> None:
         assert plan_in(base) in (old, new)
         if Copy(version, sound.name, base).having(RESTORE):
             # On version 6 it keeps writers out; what is left of that goes as ``check`` says.
-            assert run(["resume", "--yes", "--idle=0s", "--settle=2", "--engine=local", "-t", str(base)]) == 0
+            assert run(["resume", "--yes", "--idle=0s", "--settle=2s", "--engine=local", "-t", str(base)]) == 0
         change(base)
         assert plan_in(base) == new

@@ -176,12 +176,10 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         kept = read_kept(table, plan.restore)
         others = [entry.instant.time for entry in staying]
         put_back = kept is not None and put_back_unchanged(table, kept)
-        metadata_table = (
-            "put back" if put_back else metadata_table_without(table, run.found, others, aside=kept is not None)
-        )
+        lost = metadata_table_without(table, run.found, others, aside=kept is not None)
         delete_instant(table, timeline.find(plan.restore, RESTORE))
         forget_kept(table, plan.restore)
-        return Withdrawn(plan.restore, plan.published_again, metadata_table)
+        return Withdrawn(plan.restore, plan.published_again, "put back" if put_back else lost)
 
     return changing(
         session,
