@@ -109,9 +109,12 @@ class CopyPlan:
 def read_target(target: Storage, record: CopyRecord) -> tuple[CopyRecord | None, bool]:
     """The record of the copy that has begun in a folder, if any, and whether it has become a table. Raises Refused:
     something else is there."""
-    if isinstance(target, Folders) and target.stat("") is not None:
-        hint = "give a folder that is empty, or does not exist"
-        raise Refused(f"{target.uri} is no folder, but a file", hint=hint, target=target.uri)
+    above: Storage | None = target
+    while isinstance(above, Folders) and not above.has_folder(""):
+        if above.stat("") is not None:
+            hint = "give a folder that is empty, or does not exist"
+            raise Refused(f"{above.uri} is no folder, but a file", hint=hint, target=target.uri)
+        above = above.above()
     try:
         begun = read_record(target)
     except ValueError as error:

@@ -472,7 +472,6 @@ def test_a_folder_that_is_there_says_the_access_rights(unpack: Unpack, tmp_path:
 def test_a_file_in_the_place_of_a_folder(unpack: Unpack, tmp_path: Path) -> None:
     copy = unpack("v9", "cow_part")
     file = put(tmp_path / "file", b"")
-    with pytest.raises(Refused, match="is no folder, but a file"):
-        planned(copy.table, copy.commits[1], file)
-    with pytest.raises(StorageFailed, match="Not a directory"):
-        made(copy, copy.commits[1], file / "to")
+    for to in (file, file / "to", file / "far" / "to"):
+        with pytest.raises(Refused, match="/file is no folder, but a file"):
+            planned(copy.table, copy.commits[1], to)
