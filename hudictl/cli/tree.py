@@ -10,6 +10,9 @@ import click
 from hudictl.cli.to_copy import keep_given
 from hudictl.errors import UsageError
 
+_INSTANTS = ("instant", "instants", "savepoint", "to_instant", "as_of")
+"""The parameters that name an instant."""
+
 
 def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
     """A command and all below it, each behind its group, by the names that follow ``hudictl``; hidden ones, too."""
@@ -20,7 +23,8 @@ def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str,
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an option that is given again: click takes the last value, and drops the others."""
+    """A command that refuses an option that is given again: click takes the last value, and drops the others. And an
+    instant that is empty, as a variable that is not set: there is nothing to name it by."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raises UsageError."""
@@ -66,11 +70,16 @@ def hidden(command: click.Command) -> click.Command:
 
 
 def _each_once(command: click.Command, ctx: click.Context, args: Sequence[str]) -> None:
-    """Raises UsageError: an option with one value is given several times."""
+    """Raises UsageError: an option with one value is given several times, or an instant is empty."""
     if ctx.resilient_parsing:
         return
     given, _, found = command.make_parser(ctx).parse_args(args=list(args))
     keep_given(ctx, given)
+    for parameter in command.params:
+        value = given.get(parameter.name or "")
+        if parameter.name in _INSTANTS and (value == "" or (isinstance(value, tuple) and "" in value)):
+            said = parameter.opts[0] if isinstance(parameter, click.Option) else "INSTANT"
+            raise UsageError(f"{said} is empty", hint="give an instant time, as in `hudictl timeline show`")
     for option, times in Counter(entry for entry in found if isinstance(entry, click.Option)).items():
         if times > 1 and not (option.multiple or option.is_flag or option.count):
             name = max(option.opts, key=len)

@@ -43,6 +43,22 @@ def test_flags_and_repeatable_options_may_be_given_again(words: list[str], unpac
     assert run(["savepoint", "create", "-t", str(copy.path), "--plan", *words]) == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("savepoint", "create", ""), "INSTANT"),
+        (("restore", ""), "INSTANT"),
+        (("undo", "drop", "20261121030250364", ""), "INSTANT"),
+        (("restore", "--to-instant="), "--to-instant"),
+        (("file", "slices", "--as-of", ""), "--as-of"),
+    ],
+)
+def test_an_instant_that_is_empty(tell: Tell, unpack: Unpack, words: tuple[str, ...], said: str) -> None:
+    """As a variable that is not set: the message would name nothing."""
+    found = tell(*words, "-t", unpack("v9", "cow_part").path)
+    assert (found.code, f"{said} is empty" in found.line) == (2, True)
+
+
 def test_a_table_without_its_option_and_words_that_are_options(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     said = tell("table", "show", copy.path)
