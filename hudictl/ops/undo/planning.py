@@ -37,11 +37,13 @@ _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
 
 @dataclass(frozen=True)
 class Judged:
-    """What becomes of the table's files without some instants; ``backup`` is the metadata of un-published ones."""
+    """What becomes of the table's files without some instants; ``backup`` is the metadata of un-published ones,
+    ``owners`` the partitions that the own records of each instant name."""
 
     case: Case
     outcome: Outcome
     backup: Commits
+    owners: Mapping[str, frozenset[str]]
 
 
 def judge_files(
@@ -82,7 +84,7 @@ def judge_files(
             )
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
-    return Judged(case, outcome, backup)
+    return Judged(case, outcome, backup, owners)
 
 
 def slices_to_mark(facts: Facts, found: Judged, removals: Sequence[Removal]) -> tuple[MarkedSlice, ...]:
@@ -105,6 +107,11 @@ def plan_undo(
 ) -> Undo:
     """What is undone, and what is left of the table then. Raises Unreadable, StorageFailed, EngineFailed."""
     outcome = found.outcome
+    # Of a resumed one, only the plans of its rollbacks name what is deleted already.
+    written = {
+        time: named.union(file.partition for file in outcome.removed.get(time, ()))
+        for time, named in found.owners.items()
+    }
     return Undo(
         removals=removals,
         marked=marked,
@@ -118,7 +125,7 @@ def plan_undo(
         hashing=hashing_files(facts.table, engine, removed),
         timeline=frozenset(facts.timeline.modified_ms),
         metadata_table_unread=facts.known.unread,
-        catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed, outcome.removed),
+        catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed, written),
     )
 
 

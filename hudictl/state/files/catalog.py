@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hudictl.formats.instants import Instant
-from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline.commits import Commits
 
@@ -103,24 +102,22 @@ def catalog_gap(
     commits: Commits,
     backup: Commits,
     needed: Container[str],
-    files: Mapping[str, Iterable[StoredFile]],
+    written: Mapping[str, Iterable[str]],
 ) -> CatalogGap:
-    """Only records are asked, so that a resumed restore finds the same. Where a record is empty, the files are asked: a
-    resume does not tell the partitions whose files are deleted by then.
+    """Only records are asked, so that a resumed restore finds the same.
 
     Args:
         removed: the instants to remove; None for one that no longer exists.
         backup: the metadata of un-published instants.
         needed: the partitions in which readers use files afterwards.
-        files: those to delete, by instant.
+        written: the partitions of each instant whose own record may be empty.
     """
     seen: dict[str, bool] = {}
     for time in sorted(removed):
         instant = removed[time]
         commit = (backup if instant is None or instant.pending else commits).get(time)
         if commit is not None:
-            written = (file.partition for file in files.get(time, ())) if commit.silent else commit.stats
-            seen |= dict.fromkeys(filter(None, written), True)
+            seen |= dict.fromkeys(filter(None, written.get(time, ()) if commit.silent else commit.stats), True)
             seen |= dict.fromkeys(commit.replaced if commit.operation == _DROPPED else (), False)
     return replace(
         named_by_catalog(table),

@@ -143,6 +143,11 @@ def test_what_goes_with_a_write_whose_file_is_empty_is_told(unpack: Unpack, vers
     assert "(0 records written, without those of 1 instant whose file does not tell them)" in "".join(
         restore_lines(made)
     )
+    die(copy, target, "remove instants", options)
+    assert not [path for path in told.vanishing_partitions if list((copy.path / path).glob("*.parquet"))]
+    resumed = plan(copy, target, options)
+    assert not list(resumed.undo.files)
+    assert resumed.undo.catalog == told, "the rollback's plan names them"
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

@@ -8,7 +8,6 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import DataFile
 from hudictl.formats.instants import Instant, State
 from hudictl.state.files.catalog import CatalogGap, catalog_gap
-from hudictl.table.files.slices import StoredFile
 from hudictl.table.table import Table
 from tests.table.conftest import Small
 from tests.table.conftest import small as small
@@ -72,8 +71,8 @@ def test_a_resumed_change_finds_the_same(table: Table) -> None:
 
 def test_the_partitions_of_a_write_whose_file_is_empty_are_those_of_its_files(table: Table) -> None:
     commits = {"1": CommitMetadata(), "2": commit("b")}
-    files = {"1": [StoredFile(path, DATA, 9) for path in ("a", "b", "c", "")], "2": [StoredFile("d", DATA, 9)]}
-    found = catalog_gap(table, completed(*commits), commits, {}, ("c",), files)
+    written = {"1": ["a", "b", "c", ""], "2": ["d"]}
+    found = catalog_gap(table, completed(*commits), commits, {}, ("c",), written)
     assert found.vanishing_partitions == ("a", "b")
 
 
