@@ -121,6 +121,9 @@ _OF_ALL = (
     click.option("--relative", is_flag=True, help="In text: ages (3 h ago) in the place of UTC times."),
 )
 
+_ZERO_IF_UNTOLD = ("CommitRow", "AmplificationRow")
+"""The rows whose counts are 0 where a file does not tell them, as their JSON promises numbers. For eyes: nothing."""
+
 
 def show_list(
     given: ListOptions,
@@ -156,6 +159,8 @@ def show_list(
         rows,
         RowFilter(where, sort, turned, given.limit, by_time and given.turned, "total" in row_type.__dataclass_fields__),
     )
+    if common.output == "text" and row_type.__name__ in _ZERO_IF_UNTOLD:
+        found = map(_untold, found)
     columns = asked or tuple(row_type.__dataclass_fields__)
     shown = ({column: getattr(row, column) for column in columns} for row in found)
     if common.output in ("csv", "markdown"):
@@ -175,6 +180,11 @@ def show_list(
         print_table(out, cells, in_text, given.empty(empty), row_type.__name__, whole=bool(asked))
 
     show_stream(common, command, table.uri, shown if asked or common.output == "text" else found, told, text)
+
+
+def _untold(row: Any) -> Any:
+    unread = (name for name, value in vars(row).items() if value == 0 and type(value) is int) if row.problem else ()
+    return replace(row, **dict.fromkeys(unread))
 
 
 def unseen(empty: str, as_of: str | None) -> str:

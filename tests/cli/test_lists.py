@@ -8,7 +8,7 @@ import pytest
 
 from hudictl.table.timeline.active import load_timeline
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import Copy
+from tests.helpers import Copy, put
 
 
 @pytest.fixture
@@ -119,6 +119,18 @@ def test_14_damage_in_one_instant_is_its_row_and_the_end(tell: Tell, copy: Copy,
     assert "1 row could not be read whole" in answer.err
     if output == "json":
         assert [row["time"] for row in answer.json["rows"] if row["problem"]] == [file.time]
+
+
+def test_counts_that_an_empty_file_does_not_tell_are_no_zeros(tell: Tell, copy: Copy) -> None:
+    """In JSON they are numbers: the key `problem` says that they are not known."""
+    (file,) = load_timeline(copy.table).completed_writes()[1].completed_files
+    put(copy.path / copy.table.layout.timeline / file.name)
+    told = ("-t", copy.path, "--columns", "time,records,updated")
+    for words in (("commit", "list"), ("stats", "amplification")):
+        (row,) = (line for line in tell(*words, *told).out.splitlines() if file.time in line)
+        assert row.split() == [file.time]
+    rows = tell("commit", "list", "-t", copy.path, "-o", "json").json["rows"]
+    assert [row["records"] for row in rows if row["problem"]] == [0]
 
 
 def test_a_name_that_a_terminal_would_obey_is_escaped_in_csv(tell: Tell, unpack: Unpack, tmp_path: Path) -> None:
