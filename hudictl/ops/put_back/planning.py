@@ -30,7 +30,7 @@ from hudictl.table.kept import (
     read_room,
 )
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.operations import begun_plan, last_operation_on, read_operation
+from hudictl.table.operations import begun_plan, last_operation_on, operation_instants, read_operation
 from hudictl.table.table import Table
 
 
@@ -129,8 +129,21 @@ def required_room(table: Table, time: str) -> Room:
         hint = "`hudictl undo list` shows what can be undone: what was done with --keep-files"
         if begun_undo(table) == time:
             hint = f"its undo has begun, but its record is gone: `{command_of('undo drop', time)}` ends it"
-        raise Refused(f"nothing is kept of an operation {time}", hint=hint, undo=time)
+        dropped = _dropped(table, time)
+        since = f" any more: it was dropped by `undo drop` at {dropped}" if dropped else ""
+        raise Refused(f"nothing is kept of an operation {time}{since}", hint=hint, undo=time)
     return room
+
+
+def _dropped(table: Table, time: str) -> str | None:
+    """When what was kept of an operation was dropped. Raises StorageFailed."""
+    for later in reversed(operation_instants(table.storage)):
+        with suppress(Unreadable):
+            found = read_operation(table.storage, later) if later > time else None
+            drops = found is not None and found.operation == Kind.UNDO_DROP.value and found.last.exit_code is not None
+            if found and drops and any(entry.get("undo") == time for entry in found.plan.get("dropped", ())):
+                return later
+    return None
 
 
 def check(session: Session, signs: Signs, room: Room, contents: Contents, idle_ms: int) -> None:

@@ -14,6 +14,7 @@ from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.put_back.planning import plan_undo, undone_already
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
+from hudictl.reports.history import history_rows
 from hudictl.reports.undo_list import undo_rows
 from hudictl.storage import Storage, delete_all
 from hudictl.table import kept
@@ -83,6 +84,11 @@ def test_what_is_gone_is_not_undone(unpack: Unpack, version: str, operation: obj
     assert row.possible is False
     execute_drop(session(copy.table), plan_drop(session(copy.table), [time], None))
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
+    (drop,) = (row.instant for row in history_rows(copy.table) if row.operation == "undo drop")
+    with pytest.raises(Refused, match=f"nothing is kept of an operation {time} any more: it was dropped .* at {drop}"):
+        plan_undo(session(copy.table), time, 0)
+    with pytest.raises(Refused, match=r"nothing is kept of an operation 20200101000000000$"):
+        plan_undo(session(copy.table), "20200101000000000", 0)
 
 
 @pytest.mark.slow
