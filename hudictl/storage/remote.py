@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -319,7 +320,7 @@ class RemoteStorage(Storage):
             # Of a new object only the bucket can be absent.
             raise _failed(verb, path, error) from error
         except (FileExistsError, StorageFailed) as error:
-            if isinstance(error.__cause__, (PermissionError, FileNotFoundError)):
+            if isinstance(error.__cause__, (PermissionError, FileNotFoundError)) or _no_bucket(error) is not None:
                 raise
             try:
                 found = self.read(path, 0, len(body) + 1)
@@ -422,13 +423,18 @@ def words(error: Exception) -> str:
     return masked(str(error)) or type(error).__name__
 
 
+_NO_BUCKET = re.compile(r"\(NoSuchBucket\)|ErrorCode:ContainerNotFound|^(?:https?://.+/)?b/[^/]{3,}/o$", re.MULTILINE)
+"""In the words of botocore and of Azure's client; and a request of gcsfs about a whole bucket: it says no more where it
+finds nothing."""
+
+
 @contextmanager
 def errors(verb: str, path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        # botocore's own words. Without its bucket, no file is gone, and no folder empty.
-        if "(NoSuchBucket)" not in str(error.__cause__):
+        # Without its bucket, no file is gone, and no folder empty.
+        if _no_bucket(error) is None:
             raise
         raise _failed(verb, path, error) from error
     except (FileExistsError, Unsupported):
@@ -441,8 +447,16 @@ def errors(verb: str, path: str) -> Iterator[None]:
         raise _failed(verb, path, error) from error
 
 
+def _no_bucket(error: Exception) -> str | None:
+    """What is not there, if it is the bucket itself."""
+    found = _NO_BUCKET.search(f"{error}\n{error.__cause__}")
+    return None if found is None else "container" if "Container" in found[0] else "bucket"
+
+
 def _failed(verb: str, path: str, error: Exception) -> StorageFailed:
-    why, advice = words(error), "fix the cause, then run the same command again"
-    if isinstance(error, FileNotFoundError):
-        advice = "check the bucket's name, then run the same command again"
+    why, advice, bucket = words(error), "fix the cause, then run the same command again", _no_bucket(error)
+    if bucket is not None:
+        why = f"the {bucket} does not exist"
+    if bucket is not None or isinstance(error, FileNotFoundError):
+        advice = f"check the {bucket or 'bucket'}'s name, then run the same command again"
     return StorageFailed(f"cannot {verb} {path or '.'}: {why}", hint=advice, path=path)

@@ -10,7 +10,7 @@ import pytest
 from hudictl.errors import StorageFailed, Unsupported
 from hudictl.storage import Storage
 from hudictl.storage.open import open_storage
-from hudictl.storage.remote import RemoteStorage
+from hudictl.storage.remote import RemoteStorage, errors
 from tests.s3 import BUCKET
 from tests.storage.contract import ReadContract, WriteContract
 
@@ -145,3 +145,38 @@ def test_a_write_to_what_is_not_there_is_no_file_of_the_table_that_is_gone(
     monkeypatch.setattr(store.filesystem, "pipe_file", absent)  # type: ignore[attr-defined]
     with pytest.raises(StorageFailed, match="cannot create f: no such bucket"):
         store.create("f", b"body")
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "told"),
+    [
+        ("b/no-such-bucket/o", None, "bucket"),
+        ("http://localhost:1/upload/storage/v1/b/no-such-bucket/o", None, "bucket"),
+        ("[Errno 2] No such file or directory: 'c/t'", "It does not exist.\nErrorCode:ContainerNotFound", "container"),
+        ("lake/b/abc/o", None, ""),
+        ("http://localhost:1/download/storage/v1/b/lake/o/b%2Fabc%2Fo?alt=media", None, ""),
+        ("[Errno 2] No such file or directory: 'c/t'", "It does not exist.\nErrorCode:BlobNotFound", ""),
+    ],
+)
+def test_a_bucket_that_is_not_there_is_told_by_the_words_of_each_driver(
+    said: str, cause: str | None, told: str
+) -> None:
+    """gcsfs, and Azure's client: what is not found there is no file that is gone."""
+    with pytest.raises(StorageFailed if told else FileNotFoundError) as caught, errors("read", "f"):
+        raise FileNotFoundError(said) from (OSError(cause) if cause else None)
+    if told:
+        assert str(caught.value).startswith(f"cannot read f: the {told} does not exist")
+
+
+def test_a_write_to_a_container_that_is_not_there_is_no_unknown_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Azure's client tells it, of the write and of the look that follows."""
+    store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp", single_operator=True)
+
+    def absent(*_: Any, **__: Any) -> None:
+        raise OSError("It does not exist.\nErrorCode:ContainerNotFound")
+
+    for name in ("pipe_file", "cat_file"):
+        monkeypatch.setattr(store.filesystem, name, absent)  # type: ignore[attr-defined]
+    with pytest.raises(StorageFailed, match=r"cannot replace f: the container does not exist") as caught:
+        store.replace("f", b"body")
+    assert type(caught.value) is StorageFailed
