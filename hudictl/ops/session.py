@@ -20,6 +20,7 @@ from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
+from hudictl.table.probe import probe_delete
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
 
@@ -181,7 +182,8 @@ def changing_all(
     look: Callable[[Hold], tuple[AnyRun, Sequence[str]]],
     work: Callable[[AnyRun], Sequence[Report]],
 ) -> Sequence[Report]:
-    """Holds the table, looks again, then works between two writes of each operation's record.
+    """Holds the table, looks again, then works between two writes of each operation's record. All but the creation of a
+    savepoint delete files: an account that may not begins none.
 
     Args:
         plans: of each operation its target and its plan in the record.
@@ -196,6 +198,8 @@ def changing_all(
     with hold(session.table, session.command, session.monitor, session.locking, session.contend) as held:
         session.monitor.step("check again")
         run, times = look(held)
+        if kind is not Kind.SAVEPOINT_CREATE:
+            probe_delete(session.table.storage)
         named = zip(times, plans, strict=True)
         operations = [Operation(time, kind.value, target, plan) for time, (target, plan) in named]
         try:

@@ -42,7 +42,7 @@ def probe_delete(storage: Storage) -> None:
     try:
         delete_all(storage, [probe])
     except StorageFailed as error:
-        hint = "nothing was changed; the account must be allowed to delete objects, for S3 s3:DeleteObject"
+        hint = "this command has changed nothing; the account must be allowed to delete objects, for S3 s3:DeleteObject"
         raise StorageFailed(error.message, hint=hint, **error.fields) from error
 
 

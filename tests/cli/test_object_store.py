@@ -294,18 +294,31 @@ def test_the_writers_lock_in_the_store_is_taken(s3: S3, tell: Tell, tmp_path: Pa
 
 
 def test_an_account_that_may_not_delete_begins_nothing(s3: S3, tell: Tell, tmp_path: Path) -> None:
-    """Half a restore, without the first commit taken from the timeline, would be all that it can do."""
+    """Half a restore, without the first commit taken from the timeline, would be all that it can do. A savepoint it may
+    create."""
     prefix = f"kept/{uuid.uuid4()}"
     uri = s3.upload(support.unpack("v9", "cow_flat_nomdt", tmp_path), prefix)
     rows = sorted(support.facts("v9", "cow_flat_nomdt")["rows"])
-    common = ("-t", uri, "--yes", "--engine", "local", "--idle", "0s", *s3.arguments)
-    before = s3.names(prefix)
-    s3.protect(f"{prefix}/*")
-    for asked in (("restore", "--to-instant", rows[0]), ("rollback", rows[-1])):
+    common = ("-t", uri, "--yes", "--engine", "local", *s3.arguments)
+
+    def refused(*asked: str) -> None:
+        before = s3.names(prefix)
+        s3.protect(f"{prefix}/*")
         said = tell(*asked, *common)
         assert said.code == 15
         assert "AccessDenied" in said.line
-        assert "nothing was changed; the account must be allowed to delete objects" in said.line
-        assert {name for name in s3.names(prefix) ^ before if not name.startswith(OWN)} == set()
+        assert "this command has changed nothing; the account must be allowed to delete objects" in said.line
+        changed = s3.names(prefix) ^ before
+        assert not [name for name in changed if not name.startswith(OWN) or f"{OWN}/operations" in name]
+        s3.unprotect()
+
+    refused("restore", "--to-instant", rows[0], "--idle", "0s")
+    refused("rollback", rows[-1], "--idle", "0s")
+    done = tell("restore", "--to-instant", rows[1], "--keep-files", "--idle", "0s", "-o", "json", *common)
+    undo = done.json["result"]["undo"]
+    refused("undo", undo, "--idle", "0s")
+    refused("undo", "drop", undo)
+    assert tell("undo", undo, "--idle", "0s", *common).code == 0
+    s3.protect(f"{prefix}/*")
+    assert tell("savepoint", "create", rows[0], *common).code == 0
     s3.unprotect()
-    assert tell("restore", "--to-instant", rows[0], *common).code == 0

@@ -51,7 +51,6 @@ from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashin
 from hudictl.table.kept import drop_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped
-from hudictl.table.probe import probe_delete
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import (
@@ -146,8 +145,6 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     signs = read_signs(table)
     guards.not_moved(signs.timeline, undo.timeline)
     restores_to(table, signs.planned_restores, plan.target)
-    if plan.resumes is None:
-        probe_delete(table.storage)
     removed = {removal.time: removal.instant for removal in undo.removals}
     ended = (*plan.rollbacks_removed, *plan.rollbacks_discarded)
     check_signs(session, signs, plan.target, removed, plan.options, ended)

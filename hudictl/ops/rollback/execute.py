@@ -50,7 +50,6 @@ from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashin
 from hudictl.table.kept import drop_room, room_of
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped, drop_indexes
-from hudictl.table.probe import probe_delete
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import (
@@ -90,8 +89,6 @@ def execute_rollbacks(session: Session, plans: Sequence[RollbackPlan]) -> Sequen
 def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> RollbackRun:
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
-    if all(plan.resumes is None for plan in plans):
-        probe_delete(table.storage)
     signs = read_signs(table, measure_clock(table.storage))
     for plan in plans:
         _not_changed(signs, plan)

@@ -6,10 +6,10 @@ EXECUTE = "ops/restore/execute.py"
 
 FAULTS = (
     Fault(
-        EXECUTE,
-        "        probe_delete(table.storage)\n",
-        "        pass\n",
-        "who may write objects, and delete none, begins a restore that cannot go on",
+        "ops/session.py",
+        "            probe_delete(session.table.storage)\n",
+        "            pass\n",
+        "who may write objects, and delete none, begins a restore or an undo that cannot go on",
         ("cli/test_object_store.py::test_an_account_that_may_not_delete_begins_nothing",),
     ),
     Fault(
