@@ -13,22 +13,12 @@ from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.timeline.removed import instants_after, own_rule
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups, service_of
-from hudictl.state.timeline.unfinished import way_out_of_restore, way_out_of_rollback
+from hudictl.state.timeline.unfinished import way_out_of_rollback
 from hudictl.table.beat_rule import HOW_TO_SAY
 from hudictl.table.kept import room_of
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
-
-
-def no_restore(table: Table, signs: Signs) -> None:
-    """Raises Refused: a restore is pending: it decides which instants are removed."""
-    for restore in signs.restores:
-        raise Refused(
-            f"{restore.instant} is pending: until it has ended, no instant can be rolled back",
-            hint=way_out_of_restore(table, restore),
-            restore=restore.instant.time,
-        )
 
 
 def not_savepointed(timeline: Timeline, time: str) -> None:

@@ -71,11 +71,11 @@ def later_only(table: Table, timeline: Timeline, target: Instant, pending: Pendi
         )
 
 
-def no_pending_restore(table: Table, signs: Signs) -> None:
-    """Raises Refused: a restore is pending."""
+def no_pending_restore(table: Table, signs: Signs, until: str = "") -> None:
+    """Raises Refused: a restore is pending. ``until``: what waits for its end."""
     for restore in signs.restores:
         raise Refused(
-            f"a restore is pending: {restore.instant}",
+            f"a restore is pending: {restore.instant}{until}",
             hint=way_out_of_restore(table, restore),
             restore=restore.instant.time,
         )

@@ -165,7 +165,7 @@ def check_around(session: Session, signs: Signs) -> None:
     Raises as ``plan_rollback``."""
     known_timeline(session.table, signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    guards.no_restore(session.table, signs)
+    timeline_guards.no_pending_restore(session.table, signs, ": until it has ended, no instant can be rolled back")
 
 
 def check_target(table: Table, signs: Signs, target: str, instant: Instant | None, options: RollbackOptions) -> None:

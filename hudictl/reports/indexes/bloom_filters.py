@@ -21,7 +21,7 @@ from hudictl.reports.indexes.view import (
 from hudictl.table.files.choose import is_base
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.logs.scan import scan_rule
-from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.metadata.listing import whole_index
 
 BLOOM_FILTERS = "bloom_filters"
 DIFFERENT = "another filter"
@@ -36,7 +36,7 @@ def verify_bloom_filters(comparison: Comparison) -> list[IndexDifference]:
     """
     metadata, engine, step = comparison.metadata, comparison.engine, comparison.step
     files = newest_base_files(comparison)
-    slices = sorted(merged_slices(metadata, BLOOM_FILTERS), key=lambda group: group[0].data.file_id)
+    slices = whole_index(metadata, BLOOM_FILTERS)
     groups = read_slices(metadata, slices, scan_rule(metadata), comparison.notes)
 
     found = run(engine, "read filters", filters_of_index, groups, step("read the bloom filters", len(groups)))

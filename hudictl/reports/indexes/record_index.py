@@ -36,7 +36,7 @@ from hudictl.reports.indexes.view import (
 from hudictl.reports.schemas import newest_millis
 from hudictl.table.logs.merge import merge_rule
 from hudictl.table.logs.scan import scan_rule
-from hudictl.table.metadata.listing import merged_slices
+from hudictl.table.metadata.listing import whole_index
 
 WRONG_LOCATION = "wrong location"
 MISPLACED = "wrong file group of the index"
@@ -123,7 +123,7 @@ def _sides(comparison: Comparison) -> _Sides:
 def _index_groups(comparison: Comparison) -> list[IndexGroup]:
     """The file groups of the index, in the order in which Hudi numbers them."""
     metadata = comparison.metadata
-    slices = sorted(merged_slices(metadata, RECORD_INDEX), key=lambda files: files[0].data.file_id)
+    slices = whole_index(metadata, RECORD_INDEX)
     merged = read_slices(metadata, slices, scan_rule(metadata), comparison.notes)
     partitions = [partition_of_group(files[0].data.file_id) for files in slices]
     counts = {partition: partitions.count(partition) for partition in partitions}

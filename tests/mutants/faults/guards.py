@@ -165,7 +165,7 @@ FAULTS = (
         tests=("ops/guards/test_metadata.py::test_a_log_below_version_8_counts_by_its_blocks",),
     ),
     Fault(
-        ROLLBACK,
+        TIMELINE,
         "    for restore in signs.restores:\n",
         "    for restore in signs.planned_restores:\n",
         "an instant is rolled back beside a restore that was requested and has no plan yet",
