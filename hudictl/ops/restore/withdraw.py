@@ -22,8 +22,9 @@ from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.files.instant_files import OwnFiles, partitions_of
 from hudictl.state.metadata.record import read_kept
+from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import PendingRestore, PendingRollback, is_own, later_writes, planned_as
-from hudictl.state.timeline.unfinished import indexing_without, metadata_table_without
+from hudictl.state.timeline.unfinished import indexing_without
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.files.hashing import CONFIG, hashing_files
 from hudictl.table.files.slices import StoredFile
@@ -31,6 +32,7 @@ from hudictl.table.files.sweep import other_table
 from hudictl.table.kept import read_room
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.metadata.aside import delete_dropped
+from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunPlan, begun_plan, operation_instants, read_operation
 from hudictl.table.table import MERGE_ON_READ, Table
 from hudictl.table.timeline.active import delete_instant, load_timeline
@@ -174,9 +176,8 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         delete_dropped(table, plan.restore)
         drop_staged(table, None)
         kept = read_kept(table, plan.restore)
-        others = [entry.instant.time for entry in staying]
         put_back = kept is not None and put_back_unchanged(table, kept)
-        lost = metadata_table_without(table, run.found, others, aside=kept is not None)
+        lost = _metadata_table(table, run.found, staying, aside=kept is not None)
         delete_instant(table, timeline.find(plan.restore, RESTORE))
         forget_kept(table, plan.restore)
         return Withdrawn(plan.restore, plan.published_again, "put back" if put_back else lost)
@@ -338,6 +339,17 @@ def _staying(signs: Signs, own: Collection[str]) -> list[PendingRollback]:
 def _asked(table: Table, restore: PendingRestore) -> BegunPlan:
     """The recorded plan of the restore."""
     return begun_plan(read_operation(table.storage, restore.instant.time))
+
+
+def _metadata_table(table: Table, restore: PendingRestore, staying: Collection[PendingRollback], *, aside: bool) -> str:
+    """What the restore has made of a metadata table that was not put back: see ``Withdrawn``. ``aside``: it was set
+    aside, and is lost, as another writer has made a new one."""
+    if metadata_table_in_use(table) and not aside:
+        return "unchanged"
+    if any(read_kept(table, entry.instant.time) is not None for entry in staying):
+        return "set aside"
+    had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
+    return "deleted" if had else Mode.NONE.value
 
 
 def _metadata_table_can_be_built(

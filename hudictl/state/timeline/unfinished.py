@@ -24,14 +24,13 @@ from hudictl.formats.instants import (
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
-from hudictl.state.metadata.record import read_kept
-from hudictl.state.metadata.undo import Mode
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.kept import begun_undo, can_go_on, read_room, room_of
 from hudictl.table.locks.claim import living_owner
+from hudictl.table.metadata.aside import times_aside
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.operations import BegunInstant, BegunPlan, begun_plan, is_recorded, read_operation
 from hudictl.table.table import Table
@@ -204,25 +203,10 @@ def indexing_without(
     Args:
         published: the instants that would be completed again.
     """
-    aside = read_kept(table, restore.instant.time) is not None
-    rollbacks = [entry.time for entry in timeline.having(ROLLBACK) if entry.pending]
-    deleted = not aside and metadata_table_without(table, restore, rollbacks, aside=aside) == "deleted"
+    pending = {entry.time for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending}
+    had = _asked(table, restore).metadata_table not in (None, "none")
+    deleted = had and not metadata_table_in_use(table) and not pending & times_aside(table)
     return last_indexing(timeline, published) if deleted else None
-
-
-def metadata_table_without(table: Table, restore: PendingRestore, rollbacks: Iterable[str], *, aside: bool) -> str:
-    """What a restore has made of a metadata table that was not put back: see ``Withdrawn``.
-
-    Args:
-        rollbacks: the pending ones that stay.
-        aside: it was set aside, and is lost, as another writer has made a new one.
-    """
-    if metadata_table_in_use(table) and not aside:
-        return "unchanged"
-    if any(read_kept(table, time) is not None for time in rollbacks):
-        return "set aside"
-    had = _asked(table, restore).metadata_table not in (None, Mode.NONE.value)
-    return "deleted" if had else Mode.NONE.value
 
 
 def last_indexing(timeline: Timeline, published: Iterable[InstantFile | BegunInstant] = ()) -> str | None:

@@ -450,13 +450,13 @@ FAULTS = (
         WITHDRAW,
         (
             "        put_back = kept is not None and put_back_unchanged(table, kept)\n"
-            "        lost = metadata_table_without(table, run.found, others, aside=kept is not None)\n"
+            "        lost = _metadata_table(table, run.found, staying, aside=kept is not None)\n"
             "        delete_instant(table, timeline.find(plan.restore, RESTORE))\n"
         ),
         (
             "        delete_instant(table, timeline.find(plan.restore, RESTORE))\n"
             "        put_back = kept is not None and put_back_unchanged(table, kept)\n"
-            "        lost = metadata_table_without(table, run.found, others, aside=kept is not None)\n"
+            "        lost = _metadata_table(table, run.found, staying, aside=kept is not None)\n"
         ),
         "a writer starts before the metadata table is in its place again, and builds another one",
         (f"{OF_KEPT}::test_it_is_in_use_again_before_writers_may_start",),
