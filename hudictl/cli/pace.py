@@ -82,7 +82,12 @@ def pace_options(command: Command) -> Command:
 
 
 def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
-    settle = duration_ms(value, "--settle") / 1000
+    """A duration, or a number of seconds, also one with a fraction."""
+    try:
+        settle = float(value)
+    except ValueError:
+        settle = duration_ms(value, "--settle") / 1000
+    # Not a FloatRange: it lets nan through.
     if not 2 <= settle <= _LONGEST_SETTLE:
         raise UsageError(f"--settle {value}: must be between 2 and {_LONGEST_SETTLE} seconds")
     return settle

@@ -9,7 +9,7 @@ from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.options import chosen, several
 from hudictl.library.rows import Rows
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -466,7 +466,7 @@ class HudiTable:
         self, *instants: str, older_than: str | timedelta | None = None
     ) -> "TableChange[UndoDrop, UndoDropped]":
         """The deletion of what operations have kept: of some, or of all that are older than an age ("14d")."""
-        older_ms = None if older_than is None else duration_ms(older_than, "older_than")
+        older_ms = None if older_than is None else age_ms(older_than, "older_than")
         return changes.undo_drop(instants, older_ms).of(self.opened)
 
     def copy(

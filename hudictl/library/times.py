@@ -19,16 +19,21 @@ _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def duration_ms(text: str | timedelta, option: str) -> int:
-    """500ms, 30s, 10m, 2h, 30d. A number without a unit is refused, unless it is 0: what is older than 14 seconds would
-    be deleted, where days were meant. Raises UsageError."""
+    """500ms, 30s, 10m, 2h, 30d; a bare number is seconds. Raises UsageError."""
     if isinstance(text, timedelta):
         return int(text / timedelta(milliseconds=1))
     match = _DURATION.match(text)
     if match is None:
         raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m, 2h or 30d")
-    if match[2] is None and int(match[1]):
-        raise UsageError(f"{option} {text}: of which unit?", hint=f"write {text}s for seconds, {text}d for days")
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
+
+
+def age_ms(text: str | timedelta, option: str) -> int:
+    """The same for an age beyond which is deleted: a number without a unit is refused, as 14 could be meant as days."""
+    age = duration_ms(text, option)
+    if age and isinstance(text, str) and text.isdigit():
+        raise UsageError(f"{option} {text}: of which unit?", hint=f"write {text}d for days, {text}h for hours")
+    return age
 
 
 def time_of(table: "Table", said: Time, option: str) -> str:

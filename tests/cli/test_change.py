@@ -303,8 +303,8 @@ def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
         assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, *option, "--plan").code == 2
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("20s", 20), ("2500ms", 2.5), ("1m", 60)])
-def test_settle_is_a_duration(unpack: Unpack, tell: Tell, given: str, seconds: float) -> None:
+@pytest.mark.parametrize(("given", "seconds"), [("20s", 20), ("20", 20), ("2.5", 2.5), ("1m", 60)])
+def test_settle_is_a_duration_or_a_number_of_seconds(unpack: Unpack, tell: Tell, given: str, seconds: float) -> None:
     copy = unpack("v9", "cow_savepoints")
     said = tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--settle", given, "--plan", "-o", "json")
     assert said.json["result"]["options"]["settle_s"] == seconds
@@ -313,8 +313,7 @@ def test_settle_is_a_duration(unpack: Unpack, tell: Tell, given: str, seconds: f
 @pytest.mark.parametrize(
     "option",
     [
-        ("--settle", "1900ms"),
-        ("--settle", "20"),
+        ("--settle", "1.9"),
         ("--settle", "nan"),
         ("--settle", "inf"),
         ("--settle", "1s"),

@@ -166,7 +166,11 @@ def test_a_lock_that_other_tables_may_share(unpack: Unpack, tell: Tell, tmp_path
 
 @pytest.mark.parametrize(
     ("settings", "words"),
-    [((*EXPIRING, "--dead-after", "1h"), "lock file without expiry"), ((*LOCKED, "--dead-after", "5s"), "the least")],
+    [
+        ((*EXPIRING, "--dead-after", "1h"), "lock file without expiry"),
+        ((*LOCKED, "--dead-after", "5s"), "the least"),
+        ((*LOCKED, "--dead-after", "90"), "of which unit"),
+    ],
 )
 def test_dead_after_is_for_locks_without_expiry(
     unpack: Unpack, tell: Tell, settings: tuple[str, ...], words: str

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import UsageError
-from hudictl.library.times import duration_ms, time_of
+from hudictl.library.times import age_ms, time_of
 from hudictl.table.open import open_table
 from tests.fixtures import Unpack
 
@@ -68,12 +68,12 @@ def test_a_time_of_its_own_type(base: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "wanted"), [("14d", 14 * 86_400_000), ("0", 0), ("0s", 0), ("1s", 1_000), (timedelta(hours=1), 3_600_000)]
 )
-def test_a_duration(said: str | timedelta, wanted: int) -> None:
-    assert duration_ms(said, "--older-than") == wanted
+def test_an_age_beyond_which_is_deleted(said: str | timedelta, wanted: int) -> None:
+    assert age_ms(said, "--older-than") == wanted
 
 
 @pytest.mark.parametrize("said", ["14", "1", "014", "two weeks"])
-def test_a_duration_has_a_unit(said: str) -> None:
-    """14 could be seconds, and what was meant to stay for days would be gone."""
+def test_such_an_age_has_a_unit(said: str) -> None:
+    """14 would be seconds, and what was meant to stay for days is gone."""
     with pytest.raises(UsageError):
-        duration_ms(said, "--older-than")
+        age_ms(said, "--older-than")

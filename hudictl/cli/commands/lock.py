@@ -14,7 +14,7 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, lock_options
 from hudictl.errors import UsageError
 from hudictl.library import changes
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 from hudictl.phrases import span
 from hudictl.render.json import envelope
 
@@ -63,7 +63,7 @@ def show(common: TableOptions) -> None:
 @click.option(
     "--dead-after",
     metavar="DURATION",
-    callback=lambda _context, _parameter, value: None if value is None else duration_ms(value, "--dead-after"),
+    callback=lambda _context, _parameter, value: None if value is None else age_ms(value, "--dead-after"),
     help="For a lock file without expiry: free it if it is at least so old, and there is no younger sign of a writer.",
 )
 @change_options_without_engine

@@ -12,7 +12,7 @@ from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import UsageError
 from hudictl.library import changes
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def prune(
         raise UsageError(
             "--tag and --all cannot be used together", hint="--all is for savepoints with and without tags"
         )
-    within_ms = duration_ms(keep_within, "--keep-within") if keep_within is not None else 0
+    within_ms = age_ms(keep_within, "--keep-within") if keep_within is not None else 0
     rules = Rules(**{name.removeprefix("keep_"): count or 0 for name, count in counted.items()}, within_ms=within_ms)
     if not rules.any:
         raise UsageError(

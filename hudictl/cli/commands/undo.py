@@ -14,7 +14,7 @@ from hudictl.cli.writers_options import change_options, change_options_without_e
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import UNDO
 from hudictl.library import changes
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 from hudictl.phrases import count_of
 from hudictl.render.words import size
 
@@ -63,7 +63,7 @@ def drop(change: ChangeOptions, instants: tuple[str, ...], older_than: str | Non
         of_profile = f", as keep_files of the profile {profile.name} says ({profile.file})"
     if bool(instants) == (older_than is not None):
         raise UsageError("give either INSTANT, or --older-than DURATION")
-    older_ms = None if older_than is None else duration_ms(older_than, "--older-than")
+    older_ms = None if older_than is None else age_ms(older_than, "--older-than")
     run_change(_drop_change(instants, older_ms, f"older than {older_than}{of_profile}"), change)
 
 
