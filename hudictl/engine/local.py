@@ -54,7 +54,8 @@ class Spilled:
             return Bucket({}, [] if number else self.errors)
         with _disk("read"):
             part.seek(0)
-            return _unpickled(part, self.counts[number], [] if number else self.errors)
+            # Whole: its own small reads are Python's.
+            return _unpickled(BytesIO(part.read()), self.counts[number], [] if number else self.errors)
 
     def packed(self, number: int) -> Part:
         """The same, to be sent to another process. Raises EngineFailed."""

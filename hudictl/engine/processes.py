@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -73,6 +74,20 @@ class Processes:
                 over.set()
                 for future in running:
                     future.cancel()
+                for process in [*self.busy]:
+                    process.kill()
+
+    @contextmanager
+    def beside(self, function: Callable[[Item], Value], task: Item) -> Iterator[Callable[[], Value]]:
+        """One task while this process does something else: what is yielded waits for its value. It ends with the body,
+        and must not change a table."""
+        over = Event()
+        with ThreadPoolExecutor(1, thread_name_prefix="hudictl-process") as thread:
+            future = thread.submit(self._do, function, task, over)
+            try:
+                yield future.result
+            finally:
+                over.set()
                 for process in [*self.busy]:
                     process.kill()
 

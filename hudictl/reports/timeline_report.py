@@ -3,12 +3,15 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hudictl.engine.base import Engine
+from hudictl.engine.local import LocalEngine
+from hudictl.engine.processes import Processes
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.instants import WRITE_ACTIONS, State, utc_text_of_ms
 from hudictl.reports.commits import CommitRow, commit_rows
@@ -31,7 +34,10 @@ from hudictl.table.timeline.archive import at_one_time
 
 if TYPE_CHECKING:
     from hudictl.reports.health.check import Found
+    from hudictl.state.facts import Facts
 
+_MANY_INSTANTS = 3000
+"""So many take longer to read than another process takes to start."""
 Made = TypeVar("Made")
 
 
@@ -129,15 +135,7 @@ def timeline_report(
         UsageError: a setting that Hudi refuses; StorageFailed, EngineFailed, Conflict.
     """
     problems: list[str] = []
-
-    def part(what: str, make: Callable[[], Made], otherwise: Made) -> Made:
-        note(what)
-        try:
-            return make()
-        except (Unreadable, Unsupported) as error:
-            problems.append(f"{what}: {error.message}")
-            return otherwise
-
+    part = partial(_part, note, problems)
     clock = try_clock(table.storage)
     now_ms = storage_now_ms(clock)
     shown, damaged = instants_readable(table, options.wanted)
@@ -151,40 +149,88 @@ def timeline_report(
     bars = timeline_bars(table, shown, damaged).above(metadata)
     problems += [f"not all archived instants are shown: {error.message}" for error in bars.damaged]
     timeline = load_timeline(table)
-    described = describe_table(table)
-    nothing: Mapping[str, tuple[str, ...]] = {}
-    blocked = part("what is blocked", lambda: _blocked(table, timeline, options.settings), nothing)
     none: list[SavepointRow] = []
-    savepoints = part("savepoints", partial(savepoint_rows, table, timeline), none)
-    sizes, found = None, None
-    if engine is not None:
-        # Much to import, for nothing on a page without findings.
-        from hudictl.reports.health.check import check_table
-
-        stored = part("sizes", lambda: files_of_table(table, timeline, engine), None)
-        if stored is not None:
-            held = partial(held_bytes, table, savepoints, timeline, stored)
-            savepoints = part("bytes of savepoints", held, savepoints)
-            listed = partial(newest_sizes, table, stored, timeline)
-            sizes = part("sizes", lambda: slice_sizes([*listed()], options.small_file_limit), None)
-        looked = partial(check_table, table, engine, options.idle_ms, settings=options.settings)
-        found = part("findings", looked, None)
+    rows = part("savepoints", partial(savepoint_rows, table, timeline), none)
+    with _begun(table, engine, options, rows, len(shown)) as of_files:
+        described = describe_table(table)
+        nothing: Mapping[str, tuple[str, ...]] = {}
+        blocked = part("what is blocked", lambda: _blocked(table, timeline, options.settings), nothing)
+        commits = part("commits", lambda: [*commit_rows(table, options.wanted, writes)], [])
+        told = part("other instants", lambda: at_one_time(lambda: [*rows_of(table, others)]), [])
+        note("files")
+        files = of_files()
     return TimelineReport(
         made_utc=utc_text_of_ms(now_ms),
         now_ms=now_ms,
         zone_known=table.zone is not None,
         table=described,
         bars=bars,
-        commits=part("commits", lambda: tuple(commit_rows(table, options.wanted, writes)), ()),
-        others=part("other instants", lambda: tuple(at_one_time(lambda: list(rows_of(table, others)))), ()),
+        commits=tuple(commits),
+        others=tuple(told),
         pending=_pending(table, timeline, described, blocked, now_ms),
-        savepoints=tuple(savepoints),
-        held={row.instant: blocked[row.instant] for row in savepoints if row.instant in blocked},
+        savepoints=files.savepoints,
+        held={row.instant: blocked[row.instant] for row in files.savepoints if row.instant in blocked},
         heartbeats=tuple(heartbeat_rows(table, clock, timeline)),
-        sizes=sizes,
-        found=found,
-        problems=tuple(problems),
+        sizes=files.sizes,
+        found=files.found,
+        problems=(*problems, *files.problems),
     )
+
+
+def _part(
+    note: Callable[[str], None], problems: list[str], what: str, make: Callable[[], Made], otherwise: Made
+) -> Made:
+    note(what)
+    try:
+        return make()
+    except (Unreadable, Unsupported) as error:
+        problems.append(f"{what}: {error.message}")
+        return otherwise
+
+
+class _OfFiles(NamedTuple):
+    """What the data files say, as in ``TimelineReport``."""
+
+    savepoints: tuple[SavepointRow, ...]
+    sizes: SliceSizes | None
+    found: "Found | None"
+    problems: tuple[str, ...]
+
+
+def _begun(
+    table: Table, engine: Engine | None, options: ReportOptions, rows: Sequence[SavepointRow], instants: int
+) -> AbstractContextManager[Callable[[], _OfFiles]]:
+    """What the data files say: of a long timeline another process looks, and this one reads the instants."""
+    if engine is None:
+        return nullcontext(lambda: _OfFiles(tuple(rows), None, None, ()))
+    if instants > _MANY_INSTANTS and isinstance(engine, LocalEngine) and engine.processes is not None:
+        return engine.processes.beside(_of_files_beside, (table, options, rows))
+    return nullcontext(partial(_of_files, table, options, rows, engine))
+
+
+def _of_files_beside(task: tuple[Table, ReportOptions, Sequence[SavepointRow]]) -> _OfFiles:
+    with closing(LocalEngine(processes=Processes())) as engine:
+        return _of_files(*task, engine)
+
+
+def _of_files(table: Table, options: ReportOptions, rows: Sequence[SavepointRow], engine: Engine) -> _OfFiles:
+    # Much to import, for nothing on a page without findings.
+    from hudictl.reports.health.check import check_table
+
+    problems: list[str] = []
+    part = partial(_part, lambda _: None, problems)
+    seen: list[Facts] = []
+    check = partial(check_table, table, engine, options.idle_ms, settings=options.settings, seen=seen.append)
+    found = part("findings", check, None)
+    facts = seen[0] if seen else None
+    timeline = facts.timeline if facts is not None else load_timeline(table)
+    sizes = None
+    stored = part("sizes", lambda: files_of_table(table, timeline, engine, facts=facts), None)
+    if stored is not None:
+        rows = part("bytes of savepoints", partial(held_bytes, table, rows, timeline, stored), rows)
+        listed = partial(newest_sizes, table, stored, timeline)
+        sizes = part("sizes", lambda: slice_sizes([*listed()], options.small_file_limit), None)
+    return _OfFiles(tuple(rows), sizes, found, tuple(problems))
 
 
 def _blocked(table: Table, timeline: Timeline, settings: Settings) -> Mapping[str, tuple[str, ...]]:

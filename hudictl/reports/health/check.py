@@ -7,7 +7,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.reports.health.families import FindingSelection
 from hudictl.reports.health.finding import ERROR, MADE_ANEW, UNREADABLE, Finding, Look, Skipped, mended, unreadable
-from hudictl.state.facts import Signs, read_facts, read_signs, signs_of_damaged
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs, signs_of_damaged
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
@@ -38,6 +38,7 @@ def check_table(
     selection: FindingSelection = FindingSelection(),  # noqa: B008  (frozen)
     footers: bool = False,
     settings: Settings = NOTHING_GIVEN,
+    seen: Callable[[Facts], None] = lambda _: None,
 ) -> Found:
     """Runs all selected checks. An unreadable metadata file is a finding, and ends only the checks that depend on it.
 
@@ -45,6 +46,7 @@ def check_table(
         idle_ms: after this long without activity, something counts as dead.
         footers: whether the end of each base file is read.
         settings: those of the table's writers; a check that depends on a missing one is skipped.
+        seen: gets the facts, before the checks.
 
     Raises:
         StorageFailed, EngineFailed; Conflict: a file of the timeline disappeared while it was read.
@@ -57,6 +59,7 @@ def check_table(
     # Damaged commits and savepoints are reported by themselves, with all other files of the timeline.
     named = readable_partitions(table, signs.timeline, engine)
     facts = read_facts(table, engine, signs, note, savepointed=named, known=known, damaged_ok=True)
+    seen(facts)
     look = Look(facts, engine, idle_ms, footers, settings)
     for family in selection.families():
         note(family.__name__.replace("_", " "))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hudictl.engine.base import Engine
 from hudictl.errors import NotFound, Unreadable
@@ -20,6 +21,9 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.archive import keep_or_raise
 from hudictl.table.timeline.commits import read_commit, replaced_groups
+
+if TYPE_CHECKING:
+    from hudictl.state.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -132,22 +136,28 @@ def files_of_table(
     engine: Engine,
     chosen: Callable[[StoredFile], bool] = is_any,
     damaged: list[Unreadable] | None = None,
+    facts: "Facts | None" = None,
 ) -> list[StoredFile]:
     """The chosen data files of all partitions, sorted by path.
 
     Args:
         damaged: gets an error for each commit that cannot be read. Of the partitions that it names, those without a
             metafile are missing.
+        facts: of the same timeline, if they were read: then neither commits nor partitions are read again.
 
     Raises:
         Unreadable: such a commit, without ``damaged``.
         StorageFailed, EngineFailed.
     """
     named: set[str] = set()
+    known = facts.written.decoded if facts is not None else frozenset()
     for entry in timeline.writes():
+        if not known.isdisjoint(entry.names):
+            continue
         try:
             # One at a time: a commit can name very many files.
             named.update(read_commit(table, entry).stats)
         except Unreadable as error:
             keep_or_raise(error, damaged)
-    return sweep(table, engine, named).select("collect files", chosen)
+    found = sweep(table, engine, named) if facts is None else facts.sweep
+    return found.select("collect files", chosen)

@@ -28,7 +28,8 @@ def gathered(
 
     Raises StorageFailed, EngineFailed.
     """
-    where = engine if much else LocalEngine()
+    # What is little for Spark is not for this host.
+    where = engine if much or isinstance(engine, LocalEngine) else LocalEngine()
     try:
         kept = where.gather(label, function, items)
         return kept, look_at(kept, label, look)
