@@ -2,21 +2,25 @@
 
 from typing import Any
 
+from hudictl.secrets import masked_error
+
 WOULD_CHANGE = 20
 """The exit code of ``--plan --detailed-exitcode`` where something would change."""
 
 
 class HudictlError(Exception):
-    """Base class: a message (what happened, which value), a hint (what to do), and fields for JSON."""
+    """Base class: a message (what happened, which value), a hint (what to do), and fields for JSON.
+
+    Message and hint are without secrets: a driver of a store may have quoted them.
+    """
 
     slug = "internal"
     exit_code = 1
     meaning = "a bug in hudictl"
 
     def __init__(self, message: str, *, hint: str = "", **fields: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = masked_error(message), masked_error(hint)
+        super().__init__(self.message)
         self.fields = fields
 
 

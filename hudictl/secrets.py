@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _SECRET = re.compile(
     r"secret|pass(wd|w|phrase|$|[._-])|pwd|token|credential|authorization|connection[._-]?string"
@@ -23,6 +23,20 @@ _USER = re.compile(r"://[^\s\"'/:@\[]*:(?!\d{1,5}(?:[/,?#\s\"']|$))(?:(?!://)[^\
 _SIGNED = re.compile(r"([?&](?:delegation|sig|X-Amz-(?:Signature|Credential|Security-Token))=)[^&\s\"']+")
 _SIGNS = ("delegation=", "sig=", "X-Amz-")
 """What gives its reader access, in a URI's query: HDFS's delegation tokens, signatures of Azure and S3."""
+
+
+_GIVEN: set[str] = set()
+"""The secrets that stores and engines of this process got: a driver may quote them."""
+
+
+def hide_in_errors(settings: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
+    """No error will show these secrets, nor those among the settings, by their keys."""
+    _GIVEN.update(secrets, (value for key, value in settings.items() if looks_secret(key)))
+
+
+def masked_error(text: str) -> str:
+    """What an error says, without secrets."""
+    return masked(text, _GIVEN)
 
 
 def value_shown(key: str, value: str | None) -> str | None:

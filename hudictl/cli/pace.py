@@ -7,11 +7,9 @@ from typing import Any
 import click
 
 from hudictl.cli.options import Command, idle_option
-from hudictl.errors import UsageError
+from hudictl.library.options import refuse_value
 from hudictl.library.profiles import Profile
 from hudictl.library.times import duration_ms
-
-_LONGEST_SETTLE = 3600
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,5 @@ def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value:
         settle = float(value)
     except ValueError:
         settle = duration_ms(value, "--settle") / 1000
-    # Not a FloatRange: it lets nan through.
-    if not 2 <= settle <= _LONGEST_SETTLE:
-        raise UsageError(f"--settle {value}: must be between 2 and {_LONGEST_SETTLE} seconds")
+    refuse_value("settle_s", settle, f"--settle {value}")
     return settle

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.errors import NotFound, Refused, UsageError
 from hudictl.library.change import Change
-from hudictl.library.options import refuse_value, refuse_wrong
+from hudictl.library.options import refuse_no_tag, refuse_value, refuse_wrong
 from hudictl.phrases import command_of
 
 if TYPE_CHECKING:
@@ -236,10 +236,13 @@ def savepoint_prune(options: "PruneOptions") -> "Change[PrunePlan, PruneResult]"
 
     refuse_wrong(options)
     refuse_wrong(options.rules)
-    if options.tag is not None and options.untagged:
-        raise UsageError("tag and untagged exclude each other", hint="untagged: savepoints with and without tags")
+    if options.tag is not None:
+        refuse_no_tag(options.tag)
+        if options.untagged:
+            raise UsageError(f"the tag {options.tag} alone, and savepoints without a tag: these exclude each other")
     if not options.rules.any:
-        raise UsageError("no rule says which savepoints to keep", hint="as KeepRules(last=3)")
+        hint = "--keep-last 3 --keep-daily 7; in Python KeepRules(last=3, daily=7)"
+        raise UsageError("no rule says which savepoints to keep", hint=hint)
 
     def nothing(plan: "PrunePlan") -> str | None:
         kept = sum(row.kept for row in plan.savepoints)

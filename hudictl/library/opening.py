@@ -10,6 +10,7 @@ from hudictl.library.engines import EngineOptions
 from hudictl.library.opened import Opened
 from hudictl.library.profiles import ENGINES, profile_named, read_profiles, resolved, writers_settings_of
 from hudictl.library.table import HudiTable
+from hudictl.secrets import hide_in_errors
 
 if TYPE_CHECKING:
     from hudictl.ops.session import Monitor
@@ -70,6 +71,8 @@ def open(
     if engine not in (None, *ENGINES):
         raise UsageError(f"engine={engine!r}: write {' or '.join(map(repr, ENGINES))}")
     secrets: set[str] = set()
+    for given in (storage_options, hoodie_conf, spark_conf):
+        hide_in_errors(given or {})
     known = profile_named(profile, read_profiles(config)) if profile else None
     if not os.fspath(uri) and not (known and known.uri):
         raise UsageError("no table is given", hint="give its URI, or a profile that has one")

@@ -36,8 +36,8 @@ def refuse_wrong(options: object) -> None:
         refuse_value(name, value)
 
 
-def refuse_value(name: str, value: Any) -> None:
-    """The same of one option."""
+def refuse_value(name: str, value: Any, said: str = "") -> None:
+    """The same of one option. ``said``: how it was given."""
     if name in _CHOICES and value not in _CHOICES[name]:
         raise UsageError(f"{name}={value!r}: write {' or '.join(map(repr, _CHOICES[name]))}")
     if name in _TEXTS and not isinstance(value, str):
@@ -50,8 +50,19 @@ def refuse_value(name: str, value: Any) -> None:
         raise UsageError(f"{name}={value!r}: write a number")
     # Not "value < least": nan is neither.
     if name in _RANGES and not least <= value <= most:
+        unit = " seconds" if name.endswith("_s") else " ms" if name.endswith("_ms") else ""
+        bounds = f"the least is {least}" if most is inf else f"between {least} and {most}"
+        raise UsageError(f"{said or f'{name}={value!r}'}: {bounds}{unit}")
+
+
+def refuse_no_tag(tag: str) -> None:
+    """Raises UsageError: a text is no tag."""
+    from hudictl.state.files.savepoints import TAG
+
+    if TAG.fullmatch(tag) is None:
         raise UsageError(
-            f"{name}={value!r}: {f'the least is {least}' if most is inf else f'between {least} and {most}'}"
+            f"tag {tag}: not a tag",
+            hint="up to 32 letters, digits, '-', '_' and '.', with a letter or digit first: nightly",
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hudictl.library.opened import IDLE_MS, Opened, Times
 from hudictl.library.options import chosen
 from hudictl.secrets import masked
-from hudictl.table.settings import NOTHING_GIVEN, SMALL_FILE_LIMIT, Settings
+from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,7 +57,7 @@ class Pictures:
         """All that is on the page. ``problems`` are the parts that cannot be read.
 
         Args:
-            settings: of the writers; without them Hudi's defaults say what is blocked.
+            settings: of the writers, by default those it was opened with; for missing ones Hudi's defaults hold.
             quick: list no data files: without findings and sizes.
         """
         from dataclasses import replace
@@ -65,7 +65,7 @@ class Pictures:
         from hudictl.reports.timeline_report import ReportOptions, timeline_report
 
         wanted = replace(self.table.instants(**times), descending=False)
-        options = ReportOptions(wanted, settings or NOTHING_GIVEN, idle_ms, small_file_limit)
+        options = ReportOptions(wanted, settings or self.table.settings, idle_ms, small_file_limit)
         engine = None if quick else self.table.engine
         return timeline_report(self.table.core, engine, options, self.table.access.note)
 

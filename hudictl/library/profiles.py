@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hudictl.errors import UsageError
-from hudictl.secrets import looks_secret
+from hudictl.secrets import hide_in_errors, looks_secret
 from hudictl.trust import stranger_at
 
 ENGINES = ("spark", "local")
@@ -230,6 +230,7 @@ def resolved(profile: Profile | None, key: str, secrets: set[str]) -> dict[str, 
         secret = not name.startswith(LOCK_SETTINGS) or looks_secret(name)
         text = _resolved(value, profile, f"{key}.{name}", secrets if secret else set())
         found[name] = _text(text, profile.where(f"{key}.{name}"))
+    hide_in_errors(found, secrets)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.opened import Opened
-from hudictl.library.options import refuse_wrong
+from hudictl.library.options import refuse_no_tag, refuse_wrong
 from hudictl.library.rows import Rows
 from hudictl.library.times import duration_ms
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
@@ -66,17 +66,6 @@ def files_of_savepoint(table: Opened, instant: str) -> Rows[SavepointFile]:
     return Rows(SavepointFile, look, notes)
 
 
-def refuse_no_tag(tag: str, option: str) -> None:
-    """Raises UsageError: a text is no tag."""
-    from hudictl.state.files.savepoints import TAG
-
-    if TAG.fullmatch(tag) is None:
-        raise UsageError(
-            f"{option} {tag}: not a tag",
-            hint="up to 32 letters, digits, '-', '_' and '.', with a letter or digit first: nightly",
-        )
-
-
 def creation(
     instant: str | None, options: "SavepointOptions | None", tag: str | None, every: str | timedelta | None
 ) -> "Change[SavepointPlan, None]":
@@ -89,10 +78,12 @@ def creation(
     refuse_wrong(options)
     options = replace(options, user=options.user or current_user())
     if tag is not None:
-        refuse_no_tag(tag, "tag")
+        refuse_no_tag(tag)
         options = replace(options, comment=with_tag(tag, options.comment))
     if every is None:
         return changes.savepoint_creation(instant, options)
     if tag is None or instant is not None:
-        raise UsageError("every needs a tag, and no instant", hint='it chooses the newest commit: tag="nightly"')
+        raise UsageError(
+            "every needs a tag, and no instant", hint="it chooses the newest commit; a tag is a word, as nightly"
+        )
     return changes.savepoint_if_old(options, tag, duration_ms(every, "every"), str(every))

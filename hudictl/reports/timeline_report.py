@@ -150,13 +150,15 @@ def timeline_report(
     problems += [f"not all archived instants are shown: {error.message}" for error in bars.damaged]
     timeline = load_timeline(table)
     none: list[SavepointRow] = []
+    no_commits: tuple[CommitRow, ...] = ()
+    no_others: tuple[TimelineRow, ...] = ()
     rows = part("savepoints", partial(savepoint_rows, table, timeline), none)
     with _begun(table, engine, options, rows, len(shown)) as of_files:
         described = describe_table(table)
         nothing: Mapping[str, tuple[str, ...]] = {}
         blocked = part("what is blocked", lambda: _blocked(table, timeline, options.settings), nothing)
-        commits = part("commits", lambda: [*commit_rows(table, options.wanted, writes)], [])
-        told = part("other instants", lambda: at_one_time(lambda: [*rows_of(table, others)]), [])
+        commits = part("commits", lambda: tuple(commit_rows(table, options.wanted, writes)), no_commits)
+        told = part("other instants", lambda: tuple(at_one_time(lambda: list(rows_of(table, others)))), no_others)
         note("files")
         files = of_files()
     return TimelineReport(
@@ -165,8 +167,8 @@ def timeline_report(
         zone_known=table.zone is not None,
         table=described,
         bars=bars,
-        commits=tuple(commits),
-        others=tuple(told),
+        commits=commits,
+        others=told,
         pending=_pending(table, timeline, described, blocked, now_ms),
         savepoints=files.savepoints,
         held={row.instant: blocked[row.instant] for row in files.savepoints if row.instant in blocked},

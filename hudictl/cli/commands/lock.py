@@ -12,16 +12,14 @@ from hudictl.cli.streams import emit_parts
 from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options_without_engine, lock_options
-from hudictl.errors import UsageError
 from hudictl.library import changes
+from hudictl.library.options import refuse_value
 from hudictl.library.times import age_ms
 from hudictl.phrases import span
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
     from hudictl.ops.clean_up.lock_break import LockBreak
-
-_LEAST_MS = 60_000
 
 
 @click.group(cls=StrictGroup)
@@ -63,7 +61,7 @@ def show(common: TableOptions) -> None:
 @click.option(
     "--dead-after",
     metavar="DURATION",
-    callback=lambda _context, _parameter, value: None if value is None else age_ms(value, "--dead-after"),
+    callback=lambda _context, _parameter, value: _dead_after_ms(value),
     help="For a lock file without expiry: free it if it is at least so old, and there is no younger sign of a writer.",
 )
 @change_options_without_engine
@@ -74,9 +72,15 @@ def break_(change: ChangeOptions, dead_after: int | None) -> None:
     that has not expired is refused (12), also if its owner looks dead; one that never expires is refused (13) without
     --dead-after.
     """
-    if dead_after is not None and dead_after < _LEAST_MS:
-        raise UsageError(f"--dead-after: the least is {span(_LEAST_MS)}")
     run_change(_break_change(dead_after), change)
+
+
+def _dead_after_ms(value: str | None) -> int | None:
+    if value is None:
+        return None
+    old_ms = age_ms(value, "--dead-after")
+    refuse_value("dead_after_ms", old_ms, f"--dead-after {value}")
+    return old_ms
 
 
 def _break_change(dead_after: int | None) -> "ChangeCommand[LockBreak, None]":

@@ -24,7 +24,6 @@ from hudictl.cli.tree import StrictGroup
 from hudictl.cli.writers_options import change_options, change_options_without_engine, heartbeat_options
 from hudictl.errors import Findings, UsageError
 from hudictl.library import changes
-from hudictl.library.times import duration_ms
 from hudictl.phrases import command_of, count_of, first_few
 from hudictl.render.words import size
 
@@ -79,22 +78,12 @@ def create(
     by its instant time. 90%, because a job may start earlier than the last one did. A commit has only one savepoint:
     with a --tag, 13 if it is one with another tag.
     """
+    from hudictl.library.savepoints import creation
     from hudictl.ops.savepoint.plan import SavepointOptions
-    from hudictl.state.files.savepoints import with_tag
-    from hudictl.table.operations import current_user
 
-    if every is not None and (tag is None or instant is not None):
-        raise UsageError(
-            "--every needs a --tag, and no INSTANT", hint="it chooses the newest commit: add --tag nightly"
-        )
-    by = current_user() if user is None else user
-    comment = comment if tag is None else with_tag(tag, comment)
-    options = SavepointOptions(by, comment, allow_pending, idle_ms, accept_lost_instants)
-    made = create_change("savepoint create", instant, options)
-    if every is not None:
-        old = changes.savepoint_if_old(options, str(tag), duration_ms(every, "--every"), every)
-        made = replace(made, change=old)
-    run_change(made, change)
+    options = SavepointOptions(user or "", comment, allow_pending, idle_ms, accept_lost_instants)
+    made = creation(instant, options, tag, every)
+    run_change(replace(create_change("savepoint create", instant, options), change=made), change)
 
 
 def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "ChangeCommand[SavepointPlan, None]":

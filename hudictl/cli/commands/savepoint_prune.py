@@ -10,7 +10,6 @@ from hudictl.cli.complete import tags
 from hudictl.cli.options import ChangeOptions, Command
 from hudictl.cli.tree import StrictCommand
 from hudictl.cli.writers_options import change_options
-from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.times import age_ms
 from hudictl.phrases import count_of
@@ -31,14 +30,7 @@ _COUNTED = {
 def tag_option(help: str) -> Callable[[Command], Command]:
     """Adds --tag."""
 
-    def checked(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-        if value is not None:
-            from hudictl.library.savepoints import refuse_no_tag
-
-            refuse_no_tag(value, "--tag")
-        return value
-
-    return click.option("--tag", callback=checked, shell_complete=tags, help=help)
+    return click.option("--tag", shell_complete=tags, help=help)
 
 
 def _rules(command: Command) -> Command:
@@ -70,16 +62,8 @@ def prune(
     from hudictl.ops.savepoint.plan import PruneOptions
     from hudictl.state.files.retention import Rules
 
-    if tag is not None and untagged:
-        raise UsageError(
-            "--tag and --all cannot be used together", hint="--all is for savepoints with and without tags"
-        )
     within_ms = age_ms(keep_within, "--keep-within") if keep_within is not None else 0
     rules = Rules(**{name.removeprefix("keep_"): count or 0 for name, count in counted.items()}, within_ms=within_ms)
-    if not rules.any:
-        raise UsageError(
-            "no rule says which savepoints to keep", hint="add --keep-last N, --keep-daily N, --keep-within 30d, ..."
-        )
     options = PruneOptions(rules, tag, untagged)
     run_change(prune_change("savepoint prune", options), change)
 
