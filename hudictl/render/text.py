@@ -38,6 +38,7 @@ _STYLES = {
 }
 _MARK = re.compile(r"(?P<bad>(?:error|LOST|MISSING|blocked)\b|Files to delete: [1-9][^)]*\))|(?P<doubtful>warning)\b")
 """At the beginning of a line: how grave it is."""
+_FINDING = re.compile(r"(error|warning|info): ")
 
 # A command is one word: half of it must not be run. So is a number with its unit.
 _WORD = re.compile(r"(?:`[^`]*`|\d (?:[KMG]iB|B|d|h|min|s)\b|\S)+\s*")
@@ -119,7 +120,10 @@ def print_lines(out: Console, lines: Sequence[str], widest: int = _UNBOUNDED) ->
     for line in lines:
         said = printable(line)
         indent = " " * (len(said) - len(said.lstrip()))
-        text = Text("\n").join(Text(indent + part) for part in _wrapped(said.lstrip(), width - len(indent)))
+        # The next line must not look like another finding.
+        first, *others = _wrapped(said.lstrip(), width - len(indent))
+        below = indent + "  " if _FINDING.match(said) else indent
+        text = Text("\n").join([Text(indent + first), *(Text(below + part) for part in others)])
         mark = _MARK.match(said)
         if mark:
             text.stylize(_BAD if mark["bad"] else _DOUBTFUL, 0, mark.end())

@@ -163,6 +163,34 @@ def test_they_end_with_their_parent(tmp_path: Path, sign: signal.Signals) -> Non
 
 
 @pytest.mark.slow
+def square(number: int) -> tuple[int, bool]:
+    return number**2, not ELSEWHERE
+
+
+def test_one_task_beside_other_work(engine: LocalEngine) -> None:
+    assert engine.processes is not None
+    with engine.processes.beside(square, 7) as value:
+        assert value() == (49, False)
+
+
+def test_a_task_beside_ends_with_the_work(engine: LocalEngine, tmp_path: Path) -> None:
+    """Nobody waits for it if the work fails, or a Ctrl-C ends it."""
+    assert engine.processes is not None
+    begun = tmp_path / "pid"
+    at = time.monotonic()
+
+    def interrupt() -> None:
+        while not (begun.exists() and begun.read_text()):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), engine.processes.beside(pid_then_slow, str(begun)):
+        interrupt()
+    assert time.monotonic() - at < 50
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
+
+
 def test_none_is_left(engine: LocalEngine) -> None:
     assert engine.processes is not None
     assert OWN not in {*engine.processes.each(_pid, KEYS)}

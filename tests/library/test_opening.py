@@ -93,6 +93,15 @@ def test_no_secret_is_in_a_record(write: Write, copy: Copy, monkeypatch: pytest.
     assert json.loads(record.read_text())["operation"] == "savepoint create"
 
 
+def test_no_secret_is_in_an_error(write: Write, copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of references, and of options by their keys: a driver may quote both."""
+    monkeypatch.setenv("ENDPOINT", f"{HUSH}-too")
+    write(profile(copy, '[profiles.trips.storage_options]\nendpoint = { env = "ENDPOINT" }'), user=True)
+    hudictl.open(profile="trips", engine="local", storage_options={"secret": HUSH, "region": "eu-central-1"})
+    error = HudictlError(f"{HUSH} and {HUSH}-too in eu-central-1", hint=f"not {HUSH}")
+    assert (error.message, str(error), error.hint) == (*["*** and *** in eu-central-1"] * 2, "not ***")
+
+
 @pytest.mark.slow
 def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
     """As for commands: its default holds; what is deleted without it would be gone."""
@@ -135,7 +144,11 @@ def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
         (lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=-1))), "last=-1"),
         (
             lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=1), "nightly", True)),
-            "tag and untagged",
+            "the tag nightly alone",
+        ),
+        (
+            lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=1), "no tag")),
+            "tag no tag: not a tag",
         ),
         (lambda table: table.restore(20261121030417808), "to=20261121030417808: write a text"),
         (lambda table: table.restore(None), "to=None: write a text"),

@@ -33,6 +33,18 @@ def test_a_page_in_a_program(tmp_path: Path) -> None:
     assert data_of(file.read_text(encoding="utf-8")) == data_of(page)
 
 
+@pytest.mark.slow
+def test_a_page_by_the_settings_of_the_table(tmp_path: Path) -> None:
+    """As ``check`` and ``why`` have them."""
+    path = support.unpack("v9", "mor_failed_lazy", tmp_path)
+    settings = {"hoodie.clean.failed.writes.policy": "EAGER", "hoodie.keep.min.commits": "2"}
+    with hudictl.open(str(path), engine="local", hoodie_conf=settings) as table:
+        checked = table.check()
+        assert table.pictures.report().found == checked
+    with hudictl.open(str(path), engine="local") as table:
+        assert table.pictures.report().found == table.check() != checked
+
+
 def test_bars_in_a_program(tmp_path: Path) -> None:
     path = support.unpack("v9", "cow_savepoints", tmp_path)
     with hudictl.open(str(path), engine="local") as table:

@@ -159,13 +159,14 @@ def in_environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[Copy], None]:
     return lambda copy: monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))
 
 
-def by_library(table: HudiTable, call: Call) -> Any:
-    """What a call gives, as JSON; of an error what commands print of it."""
+def by_library(table: HudiTable, call: Call) -> tuple[Any, Any]:
+    """What a call gives, as JSON, and the notes of a list; of an error what commands print of it."""
     try:
         found = call(table)
-        return plain([*found] if isinstance(found, (Rows, tuple)) else found)
+        value = plain([*found] if isinstance(found, (Rows, tuple)) else found)
+        return value, plain(found.notes) if isinstance(found, Rows) else None
     except HudictlError as error:
-        return [error.slug, error.message, error.hint]
+        return [error.slug, error.message, error.hint], None
 
 
 @pytest.mark.slow
@@ -189,9 +190,13 @@ def test_every_look(
             said = tell(*(word for word in command.words if word not in ("--engine", "local")), "-o", "json")
             if said.out:
                 shown = said.json["rows" if "rows" in said.json else "result"]
+                told = said.json["notes"]
             else:
                 shown = [said.error[key] for key in ("slug", "message", "hint")]
-            if settled(shown) != settled(by_library(table, call)):
-                wrong[str(command)] = (shown, by_library(table, call))
+            found, notes = by_library(table, call)
+            if settled(shown) != settled(found):
+                wrong[str(command)] = (shown, found)
+            elif notes is not None and settled(told) != settled(notes):
+                wrong[str(command)] = (told, notes)
     assert wrong == {}
     assert tree(copy.path, OWN) == before

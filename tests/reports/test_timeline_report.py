@@ -1,11 +1,16 @@
 """What is on the page of ``timeline report``, against the table."""
 
 import shutil
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.engine.local import LocalEngine
+from hudictl.engine.processes import Processes
+from hudictl.reports import timeline_report as page
 from hudictl.reports.commits import commit_rows
 from hudictl.reports.health.check import check_table
 from hudictl.reports.timeline import TimelineFilter, instants_shown
@@ -43,6 +48,24 @@ def test_each_slice_is_in_one_bin(sizes: list[int], limit: int) -> None:
 
 def test_no_slices_have_no_sizes() -> None:
     assert slice_sizes([], 100) is None
+
+
+@pytest.mark.slow
+@pytest.mark.short("v9-mor_savepoints")
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_of_a_long_timeline_another_process_looks_at_the_files(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str
+) -> None:
+    copy = unpack(version, name)
+    options = ReportOptions(ALL, NOTHING_GIVEN, 0, 100 * MIB)
+    alone = timeline_report(copy.table, ENGINE, options)
+    monkeypatch.setattr(page, "_MANY_INSTANTS", 0)
+    with closing(LocalEngine(processes=Processes())) as engine:
+        both = timeline_report(copy.table, engine, options)
+        assert engine.processes is not None
+        assert engine.processes.idle.qsize() == bool(alone.bars.lanes)
+    moment = {"now_ms": 0, "made_utc": "", "pending": (), "heartbeats": ()}
+    assert replace(both, **moment) == replace(alone, **moment)
 
 
 @support.ONE_OF_EVERY_KIND
