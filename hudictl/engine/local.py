@@ -54,8 +54,7 @@ class Spilled:
             return Bucket({}, [] if number else self.errors)
         with _disk("read"):
             part.seek(0)
-            # Whole: its own small reads are Python's.
-            return _unpickled(BytesIO(part.read()), self.counts[number], [] if number else self.errors)
+            return _unpickled(part, self.counts[number], [] if number else self.errors)
 
     def packed(self, number: int) -> Part:
         """The same, to be sent to another process. Raises EngineFailed."""

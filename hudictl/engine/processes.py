@@ -71,11 +71,9 @@ class Processes:
                 while running:
                     yield running.popleft().result()
             finally:
-                over.set()
                 for future in running:
                     future.cancel()
-                for process in [*self.busy]:
-                    process.kill()
+                self._stop(over)
 
     @contextmanager
     def beside(self, function: Callable[[Item], Value], task: Item) -> Iterator[Callable[[], Value]]:
@@ -87,9 +85,12 @@ class Processes:
             try:
                 yield future.result
             finally:
-                over.set()
-                for process in [*self.busy]:
-                    process.kill()
+                self._stop(over)
+
+    def _stop(self, over: Event) -> None:
+        over.set()
+        for process in [*self.busy]:
+            process.kill()
 
     def _do(self, function: Callable[[Item], Value], task: Item, over: Event) -> Value:
         try:

@@ -28,8 +28,7 @@ def gathered(
 
     Raises StorageFailed, EngineFailed.
     """
-    # What is little for Spark is not for this host.
-    where = engine if much or isinstance(engine, LocalEngine) else LocalEngine()
+    where = engine if much else LocalEngine()
     try:
         kept = where.gather(label, function, items)
         return kept, look_at(kept, label, look)

@@ -38,7 +38,7 @@ FAULTS = (
     ),
     Fault(
         PROCESSES,
-        "                for process in [*self.busy]:\n                    process.kill()\n",
+        "        for process in [*self.busy]:\n            process.kill()\n",
         "",
         "who interrupts hudictl waits for its processes",
     ),
