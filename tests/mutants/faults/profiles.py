@@ -130,6 +130,13 @@ FAULTS = (
         (f"{SECRETS}::test_uris_in_errors_lose_their_secrets",),
     ),
     Fault(
+        "errors.py",
+        "masked_error(message), masked_error(hint)",
+        "message, hint",
+        "a notebook shows, in a traceback, the secret that a driver quotes",
+        ("library/test_opening.py::test_no_secret_is_in_an_error",),
+    ),
+    Fault(
         "storage/open.py",
         "    if has_password(uri):\n",
         "    if False:\n",
