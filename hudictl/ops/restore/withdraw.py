@@ -17,6 +17,7 @@ from hudictl.ops.restore.protection import end_protection
 from hudictl.ops.restore.table_type import is_of, set_type
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
+from hudictl.ops.undo.execute import remove_traces
 from hudictl.ops.undo.untouched import logs_with_blocks
 from hudictl.phrases import command_of, quoted
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -164,6 +165,7 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         staying = _staying(signs, plan.rollbacks_removed)
         run.held.check()
         timeline = load_timeline(table)
+        remove_traces(table, {plan.restore, *plan.rollbacks_removed})
         for rollback in plan.rollbacks_removed:
             delete_instant(table, timeline.find(rollback, ROLLBACK))
         end_protection(table, plan.target)
