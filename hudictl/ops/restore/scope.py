@@ -133,28 +133,31 @@ def with_lost(scope: Scope, facts: Facts, backup: Commits) -> Scope:
     known = removed.keys() | {entry.time for entry in timeline.instants}
     named = previous_of([*on_timeline, *(commit for time, commit in backup.items() if time in removed)])
     # What the savepoint names, readers of the target saw.
-    unsaved = named.union(_lost(facts, scope)) - known - scope.savepointed.instants
-    times = sorted((time for time in unsaved if time > scope.target), reverse=True)
+    seen = known | scope.savepointed.instants
+    based = {time for time in named - seen if time > scope.target}
+    lost = _lost(facts, scope, cut=bool(scope.archived or based))
+    times = sorted(based.union(time for time in lost - seen if time > scope.target), reverse=True)
     if not times:
         return scope
     found = {time: ArchivedInstant(time, DELTACOMMIT, State.COMPLETED, LOST) for time in times}
     return replace(scope, removed={**removed, **dict.fromkeys(times)}, archived={**scope.archived, **found})
 
 
-def _lost(facts: Facts, scope: Scope) -> frozenset[str]:
-    """The writes that no record has, though their files are there; where nothing is archived, only those that the
-    metadata table knows as completed. A restore that has begun keeps to its plan. Raises as ``with_lost``."""
+def _lost(facts: Facts, scope: Scope, *, cut: bool) -> frozenset[str]:
+    """The writes after the target that no record has, though their files are there; unless records of others are
+    missing, too (``cut``), only those that the metadata table knows as completed. A restore that has begun keeps to its
+    plan. Raises as ``with_lost``."""
     if scope.pending is not None:
         # Hudi's own plan has only what the timeline had, and some of their files may be gone.
         begun = begun_plan(read_operation(facts.table.storage, scope.pending.instant.time))
         return frozenset(entry.time for entry in begun.instants) - scope.pending.instants
-    known = _known_as_completed(facts)
-    if not (scope.archived or known):
+    known = frozenset[str]() if cut else _known_as_completed(facts)
+    if not (cut or known):
         return frozenset()
     # One that was requested before the target's completion may have been completed before it, too.
     completion = scope.commit.completion_time if scope.rule == COMPLETION else None
     found = lost_after(facts, max(scope.target, completion or ""))
-    return found if scope.archived else found & known
+    return found if cut else found & known
 
 
 def _known_as_completed(facts: Facts) -> frozenset[str]:

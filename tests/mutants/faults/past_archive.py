@@ -72,16 +72,23 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/scope.py",
-        "    unsaved = named.union(_lost(facts, scope))",
-        "    unsaved = named",
+        "for time in lost - seen if",
+        "for time in seen - seen if",
         "files of a lost write on which none is based stay, and are read once the timeline begins after it",
         TEST,
     ),
     Fault(
         "ops/restore/scope.py",
-        "    return found if scope.archived else found & known\n",
-        "    return found if scope.archived else found - known\n",
+        "    return found if cut else found & known\n",
+        "    return found if cut else found - known\n",
         "a delta commit that only the metadata table knows stays",
+        TEST,
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        "cut=bool(scope.archived or based)",
+        "cut=bool(scope.archived)",
+        "where the whole archive is lost, files of a write on which none is based stay",
         TEST,
     ),
     Fault(

@@ -25,6 +25,7 @@ from hudictl.table.timeline.commits import read_commit
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, drop, plan, put, restore, session, tree
+from tests.ops.restore.strangers_support import without_metadata_table
 from tests.reports.health.check_support import check
 from tests.state.orphans.find_support import lose, rolled_back
 
@@ -47,6 +48,14 @@ def attempt(work: Callable[[], object]) -> HudictlError:
     with pytest.raises(HudictlError) as caught:
         work()
     return caught.value
+
+
+def file_of(copy: Copy, time: str) -> str:
+    """A base file of a write; returns its path."""
+    path = f"a/0b6f1c9e-5a5e-4c41-9d5e-3f1a2b3c4d5e-0_0-1-1_{time}.parquet"
+    like = next(copy.path / path for path in sorted(copy.data()) if path.endswith(".parquet"))
+    put(copy.path / path, like.read_bytes())
+    return path
 
 
 def dies() -> None:
@@ -109,19 +118,25 @@ def test_a_file_that_it_needs_is_gone(archived: Callable[[str], Copy], version: 
 
 
 @VERSIONS
-def test_the_archive_is_cut(archived: Callable[[str], Copy], version: str) -> None:
-    """Nothing is left of it: the commits on which later ones are based go all the same, and so do their files."""
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_archive_is_cut(archived: Callable[[str], Copy], version: str, alone: bool) -> None:
+    """Nothing is left of it: the commits on which later ones are based go all the same, and so do their files; and as
+    these prove the cut, files of a write on which none is based (``alone``). No metadata table has to know it."""
     copy = archived(version)
-    (target,) = named(copy, "S")
+    target, first = named(copy, "S", "L1")
     going = {entry.path for entry in plan(copy, target).undo.files}
     for entry in copy.table.storage.list(copy.table.layout.archive):
         (copy.path / copy.table.layout.archive / entry.name).unlink()
+    lost = [*named(copy, "L3"), *([time_plus_ms(first, 1)] if alone else [])]
+    if alone:
+        without_metadata_table(copy)
+        going.add(file_of(copy, lost[-1]))
     made = plan(copy, target)
     assert [(entry.time, entry.state) for entry in made.undo.instants] == [
-        (time, state) for time, state in zip(named(copy, "L4", "L3"), ["COMPLETED", "LOST"], strict=True)
+        (*named(copy, "L4"), "COMPLETED"),
+        *((time, "LOST") for time in lost),
     ]
-    assert made.undo.removals[1].archived is not None
-    assert made.undo.removals[1].archived.file == LOST
+    assert all(entry.archived and entry.archived.file == LOST for entry in made.undo.removals[1:])
     assert {entry.path for entry in made.undo.files} == going
     restore(copy, target)
     assert not any(path in copy.data() for path in going)
@@ -137,8 +152,7 @@ def test_files_of_a_write_that_the_archive_has_lost(
     copy = archived(version)
     target, first = named(copy, "S", "L1")
     lost = time_plus_ms(first, 1)
-    body = next(copy.path / path for path in sorted(copy.data()) if path.endswith(".parquet")).read_bytes()
-    put(copy.path / f"a/0b6f1c9e-5a5e-4c41-9d5e-3f1a2b3c4d5e-0_0-1-1_{lost}.parquet", body)
+    file_of(copy, lost)
     if explained:
         rolled_back(copy, lost)
     made = plan(copy, target)
@@ -154,8 +168,7 @@ def test_a_resume_takes_the_lost_write_of_its_plan(archived: Callable[[str], Cop
     copy = archived(version)
     target, first = named(copy, "S", "L1")
     lost = time_plus_ms(first, 1)
-    body = next(copy.path / path for path in sorted(copy.data()) if path.endswith(".parquet")).read_bytes()
-    put(copy.path / f"a/0b6f1c9e-5a5e-4c41-9d5e-3f1a2b3c4d5e-0_0-1-1_{lost}.parquet", body)
+    file_of(copy, lost)
     with pytest.raises(StorageFailed, match="dies here"):
         execute.execute_restore(session(copy.table, At("delete files", dies)), plan(copy, target))
     assert any(lost in path for path in copy.data())
