@@ -58,8 +58,8 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/scope.py",
-        " - known - scope.savepointed.instants\n",
-        " - known\n",
+        "    seen = known | scope.savepointed.instants\n",
+        "    seen = known\n",
         "a commit that the savepoint names goes with its files",
         ("ops/restore/test_overlaps.py",),
     ),
