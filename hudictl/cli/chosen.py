@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from hudictl.cli.show import up_to_error
 from hudictl.errors import HudictlError, Unreadable, UsageError
+from hudictl.formats.instants import ACTIONS, State
 from hudictl.formats.layouts import OWN
 from hudictl.phrases import command_of, count_of
 
@@ -36,6 +37,13 @@ _INSTANTS = (
     *("oldest", "newest", "oldest_slice", "newest_slice", "last_compaction", "last_write", "back_to"),
 )
 """The columns that have instant times."""
+_WORDS = (
+    *("action", "state", "instant_state", "operation", "timeline", "kind", "type", "marker_type", "event", "fate"),
+    *("verdict", "heartbeat", "outcome"),
+)
+"""The columns of words: compared in any letters."""
+_OWN_STATES = ("MarkerFolderRow", "HeartbeatRow", "PartitionRow", "PartitionStats", "RecordVersion")
+"""The rows of which ``state`` is not that of an instant."""
 _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -56,6 +64,7 @@ class Condition:
                 "" if found is None else ", ".join(map(str, found)) if isinstance(found, (list, tuple)) else str(found)
             )
             found = re.sub("[^0-9]", "", found.partition("+")[0]) if self.utc else found
+            found = found.lower() if self.column in _WORDS else found
             return _SIGNS[self.sign](found, self.value) and bool(found or self.sign[0] not in "<>")
         return self.sign == "!=" if found is None else _SIGNS[self.sign](found, self.value)
 
@@ -76,7 +85,8 @@ class RowFilter:
 def condition(text: str, row_type: type) -> Condition:
     """The condition in ``COLUMN=VALUE`` and its like, for rows of a type.
 
-    Raises UsageError: it is none, there is no such column, or the column has numbers and the value is none.
+    Raises UsageError: it is none, there is no such column, the column has numbers and the value is none, or there is no
+    such action or state of an instant.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
@@ -87,6 +97,11 @@ def condition(text: str, row_type: type) -> Condition:
     sign = "=" if sign == "==" else sign
     column = _column(row_type, said, "--where")
     kind = _kind(row_type, column)
+    if column in _WORDS:
+        value = value.lower()
+        known = _known_words(row_type, column)
+        if value and known and sign in ("=", "!=") and value not in known:
+            raise UsageError(f"--where {text}: there is no {column} {value!r}", hint=f"the words are: {', '.join(known)}")
     if sign == "~" or kind is str:
         return Condition(column, sign, value)
     if value == "" and sign in ("=", "!="):
@@ -97,6 +112,14 @@ def condition(text: str, row_type: type) -> Condition:
     except (KeyError, ValueError):
         wanted = "yes or no" if kind is bool else "a number"
         raise UsageError(f"--where {text}: {column} is {wanted}, not {value!r}") from None
+
+
+def _known_words(row_type: type, column: str) -> list[str]:
+    """All that a column of words may have; empty if that is not limited."""
+    if column == "action":
+        return sorted(ACTIONS)
+    of_instants = column == "instant_state" or (column == "state" and row_type.__name__ not in _OWN_STATES)
+    return [state.name.lower() for state in State] if of_instants else []
 
 
 def of_times(one: Condition, table: "Table") -> Condition:

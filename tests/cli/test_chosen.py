@@ -60,6 +60,50 @@ def test_a_condition_chooses(text: str, names: str) -> None:
 
 
 @dataclass(frozen=True)
+class Word:
+    name: str
+    action: str = "commit"
+    state: str = "COMPLETED"
+    operation: str | None = None
+
+
+@dataclass(frozen=True)
+class HeartbeatRow:
+    state: str
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("state=inflight", "b"),
+        ("state=Inflight", "b"),
+        ("state!=completed", "b"),
+        ("state~FLIGHT", "b"),
+        ("action=Restore", "b"),
+        ("action=", ""),
+        ("operation=upsert", "a"),
+        ("operation!=UPSERT", "b"),
+        ("operation=none of all", ""),
+        ("name=A", ""),
+    ],
+)
+def test_words_are_compared_in_any_letters_and_names_are_not(text: str, names: str) -> None:
+    rows = [Word("a", operation="UPSERT"), Word("b", "restore", "INFLIGHT")]
+    assert "".join(row.name for row in chosen(rows, RowFilter([condition(text, Word)]))) == names
+
+
+@pytest.mark.parametrize(("text", "word"), [("action=restor", "restore"), ("state!=done", "completed")])
+def test_an_action_or_state_that_there_is_not_is_refused_with_those_that_there_are(text: str, word: str) -> None:
+    with pytest.raises(UsageError, match=text) as error:
+        condition(text, Word)
+    assert word in error.value.hint
+
+
+def test_a_list_may_have_states_of_its_own() -> None:
+    assert condition("state=LIVE", HeartbeatRow).holds(HeartbeatRow("live"))
+
+
+@dataclass(frozen=True)
 class Counted:
     name: str
     total: bool = False
