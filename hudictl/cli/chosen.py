@@ -101,7 +101,9 @@ def condition(text: str, row_type: type) -> Condition:
         value = value.lower()
         known = _known_words(row_type, column)
         if value and known and sign in ("=", "!=") and value not in known:
-            raise UsageError(f"--where {text}: there is no {column} {value!r}", hint=f"the words are: {', '.join(known)}")
+            raise UsageError(
+                f"--where {text}: there is no {column} {value!r}", hint=f"the words are: {', '.join(known)}"
+            )
     if sign == "~" or kind is str:
         return Condition(column, sign, value)
     if value == "" and sign in ("=", "!="):

@@ -64,6 +64,41 @@ def test_each_damage_names_a_way_back(tell: Tell, unpack: Unpack, version: str, 
     assert tell("check", "--footers", "-t", copy.path).code == 0
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_way_back_deletes_a_savepoint_and_says_so(tell: Tell, unpack: Unpack, version: str) -> None:
+    """On the newest commit, which has no later one: only a backup could save it."""
+    copy = unpack(version, "cow_part")
+    *_, before, last = copy.commits
+    assert tell("savepoint", "create", "--yes", "-t", copy.path).code == 0
+    drop(copy.path / newest_base(copy))
+    (found,) = (
+        row for row in tell("check", "-t", copy.path, "-o", "json").json["rows"] if row["finding"] == "missing-file"
+    )
+    assert f"the way back also deletes 1 later savepoint: {last}" in found["meaning"]
+    (way,) = found["remedy"]
+    assert alone(way["command"]) == f"hudictl restore --to-instant={before} --delete-later-savepoints"
+
+    said = tell("savepoint", "show", last, "--verify", "-t", copy.path).line
+    assert f"{last} cannot be restored now: 1 required file missing" in said
+    assert "; put them back from a backup)" in said
+    asked = ("restore", f"--to-instant={before}", "--idle", "0", "--yes", "-t", copy.path)
+    assert tell(*asked).code == 13
+    assert tell(*asked, "--delete-later-savepoints").code == 0
+    assert tell("check", "-t", copy.path).code == 0
+
+
+@pytest.mark.parametrize(("rule", "more"), [((), ""), (("--rule", "requested"), ", or another --rule")])
+def test_another_rule_is_offered_where_it_was_not_tried(
+    tell: Tell, unpack: Unpack, rule: tuple[str, ...], more: str
+) -> None:
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[-2]
+    lost = [path for path in copy.data() if path.endswith(f"_{target}.parquet")]
+    drop(copy.path / lost[0])
+    said = tell("restore", f"--to-instant={target}", *rule, "--idle", "0", "--plan", "-t", copy.path)
+    assert (said.code, f"backup, or choose a later instant{more})" in said.line) == (13, True), said.line
+
+
 @pytest.mark.slow
 def test_what_is_planned_asked_and_done_names_the_table(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")

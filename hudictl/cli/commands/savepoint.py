@@ -190,7 +190,8 @@ def show(
         )
     show_result(common, "savepoint show", uri, result, [said, *tagged] if result.restorable else [], tagged)
     if not result.restorable:
-        raise Findings(f"{instant} cannot be restored now: {result.reason}", hint=result.hint, instant=instant)
+        why = result.reason.removeprefix(f"{instant} cannot be restored: ")
+        raise Findings(f"{instant} cannot be restored now: {why}", hint=result.hint, instant=instant)
     if result.threat:
         raise Findings(
             f"{instant} can be restored now, but not after the next clean: {result.threat}",

@@ -114,7 +114,7 @@ def _with_files(session: Session, plan: CopyPlan, signs: Signs, saved: Saved | N
 
     found = judge_files(facts, removed, {}, savepointed)
     file_guards.timeline_has_its_end(facts, session.engine, accepted=False)
-    file_guards.nothing_missing(facts, found.outcome, refusal)
+    file_guards.nothing_missing(facts, found.outcome, refusal, file_guards.put_back(facts, as_of))
     file_guards.nothing_misnamed(found.outcome, refusal)
     file_guards.stays_read(facts, removed, refusal)
     file_guards.format_is_read(table, found.outcome, refusal)

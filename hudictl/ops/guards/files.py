@@ -29,13 +29,17 @@ from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.commits import Commits
 
 _DELETED = "perhaps a clean, or a lifecycle rule of the store, has deleted them"
-CHOOSE_LATER = f"{_DELETED}; choose a later instant"
 PUT_BACK = f"{_DELETED}; put them back from a backup"
 TYPE_TOO = "to bring the type back, too, restore with --table-type MERGE_ON_READ"
 SOURCE_BACK = "put the source, or the index, back from a backup"
 
 
-def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
+def put_back(facts: Facts, time: str) -> str:
+    """The hint where files that a commit requires are missing: after the last one there is none to choose."""
+    return PUT_BACK if time == facts.timeline.last_write else f"{PUT_BACK}, or choose a later instant"
+
+
+def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str) -> None:
     """Raises Refused: a file that readers require afterwards is missing, empty, or has not the size that a commit has
     recorded. ``refusal``: what cannot be done."""
     if needed.missing:
@@ -148,7 +152,7 @@ def replaced_are_there(facts: Facts, archived: Commits, refusal: str) -> None:
     if lost := sorted(data_path(*group) for group in replaced - begun - there):
         raise Refused(
             f"{refusal}: {count_of(len(lost), 'file group')} of it have no file any more: {first_few(lost)}",
-            hint=CHOOSE_LATER,
+            hint=f"{_DELETED}; choose a later instant",
             missing=lost,
         )
 

@@ -239,8 +239,10 @@ def _judged(facts: Facts, engine: Engine, scope: Scope, backup: Commits) -> Judg
     case, outcome = found.case, found.outcome
     if not scope.pending:
         file_guards.timeline_has_its_end(facts, engine, scope.options.accept_lost_instants)
-        other_rule = f"{file_guards.CHOOSE_LATER}, or another --rule"
-        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored", other_rule)
+        hint = file_guards.put_back(facts, scope.target)
+        # Where none was asked for, the other one is tried, too.
+        hint += ", or another --rule" if scope.options.rule and hint != file_guards.PUT_BACK else ""
+        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored", hint)
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
         if scope.savepoint is None:
             archived = {time: commit for time, commit in backup.items() if time in scope.archived}

@@ -198,8 +198,7 @@ def check_files(facts: Facts, engine: Engine, commit: Instant, ways: Sequence[Wa
     """Checks that at least one way can restore the commit; returns its outcome. Raises Refused."""
     file_guards.no_other_table(facts)
     way = possible_way(ways)
-    is_last = commit.time == facts.timeline.last_write
-    hint = file_guards.PUT_BACK if is_last else file_guards.CHOOSE_LATER
+    hint = file_guards.put_back(facts, commit.time)
     file_guards.nothing_missing(facts, way.outcome, f"{commit.time} cannot be restored", hint)
     file_guards.nothing_rowless(facts, engine, way.case, f"{commit.time} cannot be restored")
     file_guards.nothing_misnamed(way.outcome, f"{commit.time} cannot be restored")

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl.formats.base_files import has_known_end
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look
+from hudictl.reports.health.finding import FROM_BACKUP, Finding, Look, with_way_back
 from hudictl.reports.health.partition import wrong_ends
 from hudictl.table.files.view import committed_without
 
@@ -18,4 +18,4 @@ def ends(look: Look) -> Iterator[Finding]:
     for path, problem in sorted(chain.from_iterable(look.facts.sweep.over("read footers", read))):
         meaning = f"it is {problem}: queries that read it fail. {FROM_BACKUP}"
         name = "not-parquet" if has_known_end(path) else "log-zeros"
-        yield Finding(name, ERROR, path, meaning, look.way_before_file(path.rpartition("/")[2]))
+        yield with_way_back(name, path, meaning, look.way_before_file(path.rpartition("/")[2]))

@@ -10,7 +10,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMPACTION
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named, with_way_back
 from hudictl.reports.health.partition import Differences, differences, hidden_logs
 from hudictl.state.orphans.second import second_files
 from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
@@ -29,8 +29,11 @@ def without_content(look: Look) -> Iterator[Finding]:
         for found in damaged_files(table, timeline, instant) if empty.intersection(instant.names) else ():
             if found.file.name in empty:
                 meaning = "the file of this commit is empty: it does not name its data files"
-                remedy = remedy_of_damage(found) or look.way_before(instant.time)
-                yield Finding("empty-commit", ERROR, found.file.name, meaning, remedy)
+                mend, name = remedy_of_damage(found), found.file.name
+                if mend:
+                    yield Finding("empty-commit", ERROR, name, meaning, mend)
+                else:
+                    yield with_way_back("empty-commit", name, meaning, look.way_before(instant.time))
 
 
 def hidden(look: Look) -> Iterator[Finding]:
@@ -116,7 +119,7 @@ def _wrong_sizes(look: Look, found: Sequence[Differences]) -> Iterator[Finding]:
             sizes = f"{file.found:,} bytes, but its commit recorded {file.expected:,}"
             meaning = f"{sizes}: {queries} fail, or return wrong rows. {FROM_BACKUP}"
             path = data_path(entry.path, file.name)
-            yield Finding("wrong-size", ERROR, path, meaning, look.way_before_file(file.name))
+            yield with_way_back("wrong-size", path, meaning, look.way_before_file(file.name))
 
 
 def _missing_change_logs(found: Sequence[Differences]) -> Iterator[Finding]:

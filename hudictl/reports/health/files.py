@@ -13,7 +13,18 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import (
+    ERROR,
+    FROM_BACKUP,
+    INFO,
+    MADE_ANEW,
+    WARNING,
+    Finding,
+    Look,
+    mended,
+    named,
+    with_way_back,
+)
 from hudictl.state.files.bootstrap import INDEX_LOST, SOURCE_ELSEWHERE, SOURCE_LOST, is_bootstrapped, rowless_files
 from hudictl.state.files.borrowed import logs_of_kept
 from hudictl.state.files.instant_files import partitions_in_tables
@@ -82,7 +93,7 @@ def _lost_instants(look: Look, lost: Collection[str], files: Collection[StoredFi
         )
         if paths:
             meaning += f": it is lost, and readers ignore its files ({named(paths)}). {FROM_BACKUP}"
-            yield Finding("instant-lost", ERROR, time, meaning, look.way_before(time))
+            yield with_way_back("instant-lost", time, meaning, look.way_before(time))
         else:
             meaning += (
                 ". If it was a delta commit, its rows are left out; if it dropped a partition, those are back. Put its "
@@ -144,7 +155,7 @@ def missing(look: Look) -> Iterator[Finding]:
             "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost. "
             f"{FROM_BACKUP}"
         )
-        yield Finding("missing-file", ERROR, path, meaning, look.way_before_file(path.rpartition("/")[2]))
+        yield with_way_back("missing-file", path, meaning, look.way_before_file(path.rpartition("/")[2]))
 
     for file in needed.misnamed[:1]:
         meaning = (

@@ -8,15 +8,16 @@ from functools import cached_property, partial
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import CLUSTERING, Instant
+from hudictl.formats.instants import CLUSTERING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.plans import RequestedReplace
-from hudictl.phrases import command_of, first_few
+from hudictl.phrases import command_of, count_of, first_few
 from hudictl.reports.health.partition import OddBases, odd_bases
 from hudictl.state.facts import Facts
 from hudictl.state.files.late_blocks import SliceBlocks
 from hudictl.state.orphans.lost_end import blocks_after_last
 from hudictl.state.timeline.dropped import dropped_partitions
+from hudictl.state.timeline.removed import ways_to
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.unfinished import Remedy, in_words
 from hudictl.table.archive_lost import lost_until
@@ -130,9 +131,16 @@ class Look:
     def way_before(self, time: str) -> tuple[Remedy, ...]:
         """The way back to the last completed write before an instant; its plan is refused if files are missing there,
         too."""
-        writes = (entry.time for entry in self.facts.timeline.completed_writes())
-        earlier = [each for each in writes if self.lost_until <= each < time]
-        return mended(command_of("restore", options=[f"--to-instant={max(earlier)}"])) if earlier else ()
+        writes = self.facts.timeline.completed_writes()
+        earlier = [entry for entry in writes if self.lost_until <= entry.time < time]
+        if not earlier:
+            return ()
+        table, timeline, target = self.facts.table, self.facts.timeline, max(earlier, key=lambda entry: entry.time)
+        removed = next(ways_to(table, timeline, target, None)).times
+        saved = sorted(entry.time for entry in timeline.having(SAVEPOINT) if entry.time in removed)
+        options = [f"--to-instant={target.time}", *["--delete-later-savepoints"][: len(saved)]]
+        leaves = f"deletes {count_of(len(saved), 'later savepoint')}: {named(saved)}" if saved else ""
+        return mended(command_of("restore", options=options), leaves)
 
     def way_before_file(self, name: str) -> tuple[Remedy, ...]:
         """The same for the instant that has written a data file."""
@@ -149,6 +157,12 @@ class Look:
 def mended(command: str, leaves: str = "") -> tuple[Remedy, ...]:
     """A remedy of one command."""
     return (Remedy(command, leaves),)
+
+
+def with_way_back(finding: str, subject: str, meaning: str, way: tuple[Remedy, ...]) -> Finding:
+    """An error after which the table can go back to before it: the meaning says what else goes."""
+    goes = "".join(f" (the way back also {each.leaves})" for each in way if each.leaves)
+    return Finding(finding, ERROR, subject, f"{meaning}{goes}", way)
 
 
 def unreadable(error: HudictlError, remedy: tuple[Remedy, ...] = ()) -> Finding:

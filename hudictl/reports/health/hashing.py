@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from hudictl.formats.layouts import BUCKET_CONFIGS, BUCKET_INDEX
 from hudictl.phrases import command_of
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named, with_way_back
 from hudictl.reports.logs.slices import slice_rows
 from hudictl.state.orphans.hashing import left_hashing, proved_left
 from hudictl.storage import entries_of
@@ -73,4 +73,4 @@ def bucket_twins(look: Look) -> Iterator[Finding]:
             )
             begun = {row.file_id: row.base_instant for row in rows if row.file_id in ids}
             subject = f"{partition or '.'} bucket {bucket}"
-            yield Finding("bucket-twice", ERROR, subject, meaning, look.way_before(max(begun.values())))
+            yield with_way_back("bucket-twice", subject, meaning, look.way_before(max(begun.values())))
