@@ -5,6 +5,7 @@ back as Hudi does it (1.0.2, 1.2.0): its files are deleted, by a rollback with t
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 
 from hudictl.errors import Incomplete, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
@@ -49,12 +50,12 @@ def mode_in_place(
         blocks: rollback blocks are written: with a metadata table, readers find only the log files that it lists.
 
     Raises:
-        Unreadable: the metadata table's own metadata.
+        Unreadable: a record of the rollbacks.
     """
-    metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
-    if metadata is None or blocks:
+    opened = _opened(table) if FILES in table.metadata_partitions and not blocks else None
+    if opened is None:
         return None
-    timeline = load_timeline(metadata)
+    metadata, timeline = opened
     if _has_nothing(table, metadata, timeline, target, time, stored):
         return Mode.KEEP
     own, pending = timeline.find(time, *fmt.WRITE_ACTIONS), _pending_rollback(metadata, timeline, time)
@@ -79,8 +80,16 @@ def _is_whole(table: Table, metadata: Table, time: str) -> bool:
 def has_nothing_of(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> bool:
     """Whether the metadata table has nothing of an instant: it was never completed, or is already rolled back there.
     Arguments as in ``mode_in_place``. Raises Unreadable."""
-    metadata = open_metadata_table(table)
-    return metadata is not None and _has_nothing(table, metadata, load_timeline(metadata), target, time, stored)
+    opened = _opened(table)
+    return opened is not None and _has_nothing(table, *opened, target, time, stored)
+
+
+def _opened(table: Table) -> tuple[Table, Timeline] | None:
+    """The metadata table with its timeline; None if it has none, or none that can be read: it is deleted then."""
+    with suppress(Unreadable):
+        metadata = open_metadata_table(table)
+        return None if metadata is None else (metadata, load_timeline(metadata))
+    return None
 
 
 def _has_nothing(

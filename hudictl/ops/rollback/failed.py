@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from hudictl.errors import Conflict, Findings, HudictlError, Interrupted
+from hudictl.errors import Conflict, Findings, HudictlError, Interrupted, Unreadable
 from hudictl.formats.instants import COMPACTION, State
 from hudictl.ops.metadata.keep import still_required
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
@@ -12,7 +12,7 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
 from hudictl.ops.undo.plan import KeptRow
-from hudictl.phrases import first_few
+from hudictl.phrases import SEE_CHECK, first_few
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.timeline.lost_plans import has_lost_plan
 from hudictl.state.timeline.unfinished import Unfinished, find_unfinished
@@ -183,7 +183,8 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
 
 
 def _failed(time: str, error: HudictlError) -> RollbackOutcome:
-    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message, error.hint)
+    hint = error.hint or (SEE_CHECK if isinstance(error, Unreadable) else "")
+    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message, hint)
 
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Conflict, Interrupted
+from hudictl.errors import Conflict, Interrupted, Unreadable
+from hudictl.ops.rollback import failed as failed_rollbacks
 from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
@@ -99,6 +100,17 @@ def test_eager_takes_every_silent_write(unpack: Unpack, version: str, name: str)
     assert {outcome.exit_code for outcome in clean(copy, EAGER)} == {0}
     assert [entry for entry in load_timeline(copy.table).writes() if entry.pending] == []
     assert reader.snapshot(copy.path).rows == rows
+
+
+def test_a_row_that_cannot_be_read_names_the_check(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+
+    def unreadable(*_: object) -> None:
+        raise Unreadable("a file is damaged")
+
+    monkeypatch.setattr(failed_rollbacks, "plan_rollback", unreadable)
+    (outcome,) = clean(copy, EAGER)
+    assert (outcome.exit_code, "`hudictl check`" in outcome.hint) == (14, True)
 
 
 def test_eager_leaves_alone_what_did_something_just_now(unpack: Unpack) -> None:

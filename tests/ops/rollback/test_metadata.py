@@ -23,7 +23,9 @@ from tests.helpers import (
     assert_kept,
     attempt,
     disk_log,
+    drop,
     metadata_instants,
+    metadata_timeline,
     put,
     replace_function,
     roll_back,
@@ -69,6 +71,23 @@ def test_one_that_cannot_be_read_does_not_stay_in_its_place(
         assert step_of(made) == DELETE
     else:
         assert (step_of(made), made.undo.metadata_table.lost) == (ASIDE, (damaged,))
+
+
+@VERSIONS
+@pytest.mark.parametrize("lost", ["hoodie.properties", "timeline"])
+@pytest.mark.parametrize("options", [None, DELETING])
+def test_one_that_cannot_be_opened_is_deleted(
+    unpack: Unpack, version: str, lost: str, options: RollbackOptions | None
+) -> None:
+    """As a restore does: it can be built again, and the rollback cannot wait for it."""
+    copy = unpack(version, "cow_part")
+    if lost == "timeline":
+        shutil.rmtree(metadata_timeline(copy))
+    else:
+        drop(copy.meta / "metadata/.hoodie" / lost)
+    assert step_of(rollback_of(copy, newest(copy), options)) == DELETE
+    roll_back(copy, newest(copy), options=options)
+    assert_out_of_use(copy)
 
 
 @VERSIONS
