@@ -341,8 +341,8 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "    if metadata is None or blocks:\n",
-        "    if metadata is None:\n",
+        "if FILES in table.metadata_partitions and not blocks else None\n",
+        "if FILES in table.metadata_partitions else None\n",
         "readers do not find the rollback blocks that the metadata table does not list",
         tests=("ops/rollback/test_metadata.py::test_step",),
     ),
