@@ -25,7 +25,9 @@ from hudictl.state.metadata.undo import MetadataPlan, Mode
 from hudictl.state.orphans.find import OrphanRow
 
 _BUILT_AGAIN = "The next Hudi write builds it again, as configured."
-_BY_HAND = "Create this index again yourself (CREATE INDEX)."
+_BY_HAND = "Create this index again yourself (CREATE INDEX)"
+_AFTER_A_WRITE = "after the first write: before it, Hudi 1.2.0 leaves it empty, and queries and writes with it fail"
+"""After a restore, also one of Hudi's own."""
 _PARTITIONS = 10
 """So many are told by name."""
 _STOPPED = "All writers and table services must be stopped."
@@ -225,7 +227,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
 
 def _going_lines(plan: RestorePlan) -> list[str]:
     """What is deleted besides the instants."""
-    lines = _metadata_lines(plan.undo.metadata_table)
+    lines = _metadata_lines(plan.undo.metadata_table, f"{_BY_HAND}, {_AFTER_A_WRITE}.")
     if plan.savepoints_deleted:
         lines.append(f"Later savepoints to delete: {', '.join(plan.savepoints_deleted)}.")
     for rollback in plan.rollbacks_discarded:
@@ -292,8 +294,16 @@ def metadata_text(result: RestoreResult | RollbackResult) -> str:
     return f"; metadata table: {result.metadata_table}{kept}{why}"
 
 
-def _metadata_lines(plan: MetadataPlan) -> list[str]:
-    """What becomes of the metadata table, and of each partition that is deleted."""
+def create_again(plan: RestorePlan) -> list[str]:
+    """What its operator must know of indexes that no write builds again."""
+    entries = plan.undo.metadata_table.partitions
+    names = ", ".join(entry.partition for entry in entries if entry.reason is not None and entry.defined)
+    return [f"Create {names} again yourself (CREATE INDEX), {_AFTER_A_WRITE}."] if names else []
+
+
+def _metadata_lines(plan: MetadataPlan, by_hand: str = f"{_BY_HAND}.") -> list[str]:
+    """What becomes of the metadata table, and of each partition that is deleted. ``by_hand``: what to do about one that
+    no write builds again."""
     if plan.mode is Mode.DELETE:
         lost = f" with its indexes {', '.join(plan.lost)}" if plan.lost else ""
         return [f"The metadata table is deleted{lost}: {plan.reason}. {_BUILT_AGAIN}"]
@@ -308,7 +318,7 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
         lines.append(f"Metadata partitions that are kept: {', '.join(sorted(plan.kept))}.")
     for entry in plan.partitions:
         if entry.reason is not None:
-            again = _BY_HAND if entry.defined else _BUILT_AGAIN
+            again = by_hand if entry.defined else _BUILT_AGAIN
             lines.append(f"The metadata partition {entry.partition} is deleted: {entry.reason}. {again}")
     return lines
 

@@ -11,7 +11,7 @@ from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal, Undo
 from hudictl.render.json import plain
-from hudictl.render.plans import metadata_text, restore_lines
+from hudictl.render.plans import create_again, metadata_text, restore_lines
 from hudictl.state.files.changes import Needed
 from hudictl.state.files.needed import Case
 from hudictl.state.files.partition import View
@@ -139,11 +139,15 @@ def test_a_metadata_table_that_is_brought_forward() -> None:
     lines = restore_lines(made(metadata_table=plan))
     assert "The metadata table is brought forward: a new delta commit corrects its listing, because why." in lines
     assert "Metadata partitions that are kept: files." in lines
-    # No write builds it again by itself.
+    # No write builds it again by itself, and before one it would be empty.
     assert (
         "The metadata partition secondary_index_idx_val is deleted: it depends on record_index, which is deleted. "
-        "Create this index again yourself (CREATE INDEX)."
+        "Create this index again yourself (CREATE INDEX), after the first write: before it, Hudi 1.2.0 leaves it "
+        "empty, and queries and writes with it fail."
     ) in lines
+    (told,) = create_again(made(metadata_table=plan))
+    assert told.startswith("Create secondary_index_idx_val again yourself (CREATE INDEX), after the first write: ")
+    assert create_again(made(metadata_table=replace(plan, partitions=(GIVEN_UP,)))) == []
 
 
 def test_what_has_become_of_the_metadata_table_is_said_at_the_end() -> None:

@@ -161,7 +161,7 @@ def _show_partitions_back(change: ChangeOptions, target: str, partitions: tuple[
 
 def restore_change(name: str, target: str, options: "RestoreOptions") -> "ChangeCommand[RestorePlan, RestoreResult]":
     """A restore to a target, or the rest of one that is pending."""
-    from hudictl.render.plans import print_restore_plan
+    from hudictl.render.plans import create_again, print_restore_plan
 
     return ChangeCommand(
         name=name,
@@ -170,7 +170,7 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
         shown_first=True,
         question=_question,
         done=_restored,
-        then=lambda _plan, result: [*told_after(result), *map(_indexing, result.indexings)],
+        then=lambda plan, result: [*told_after(result), *create_again(plan), *map(_indexing, result.indexings)],
         instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
     )
 
