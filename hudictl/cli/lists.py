@@ -116,7 +116,7 @@ _OF_ALL = (
         "--limit",
         type=click.IntRange(min=0),
         metavar="N",
-        help="The first N rows; by time: the newest N, in either order.",
+        help="The first N rows; by time, without --sort: the newest N, in either order.",
     ),
     click.option("--relative", is_flag=True, help="In text: ages (3 h ago) in the place of UTC times."),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from hudictl.library import changes
@@ -227,11 +228,11 @@ class HudiTable:
 
         return inspect_instant(self.core, instant)
 
-    def commits(self, **times: "Unpack[Times]") -> "Rows[CommitRow]":
-        """The completed writes: what each did, and how much it wrote."""
+    def commits(self, partition: str | None = None, **times: "Unpack[Times]") -> "Rows[CommitRow]":
+        """The completed writes, or those that changed a partition: what each did, and how much it wrote."""
         from hudictl.reports.commits import CommitRow, commit_rows
 
-        return self.opened.by_time(CommitRow, commit_rows, times)
+        return self.opened.by_time(CommitRow, partial(commit_rows, partition=partition), times)
 
     def commit_partitions(self, instant: str) -> "Rows[CommitPartition]":
         """What a commit did, by partition."""

@@ -18,6 +18,7 @@ from hudictl.reports.records import (
     the_one,
 )
 from hudictl.reports.timeline import ARCHIVED, Entry, TimelineFilter, instants_readable, instants_shown, tell_damaged
+from hudictl.table.files.view import partition_named
 from hudictl.table.table import Table
 from hudictl.table.timeline.archive import archived_in_order, at_one_time
 
@@ -127,13 +128,27 @@ class CheckpointRow:
 
 
 def commit_rows(
-    table: Table, wanted: TimelineFilter, listed: Sequence[tuple[Entry, str]] | None = None
+    table: Table,
+    wanted: TimelineFilter,
+    listed: Sequence[tuple[Entry, str]] | None = None,
+    *,
+    partition: str | None = None,
 ) -> Iterator[CommitRow]:
-    """The completed writes; ``listed``, if they are listed already. Raises Unreadable: see ``tell_damaged``."""
-    asked = _completed(wanted)
+    """The completed writes; ``listed``, if they are listed already; of a partition, those that wrote or replaced files
+    in it, and those of which that is not known. Raises Unreadable: see ``tell_damaged``."""
+    asked, elsewhere = _completed(wanted), set[tuple[str, str]]()
+    path = None if partition is None else partition_named(partition)
+
+    def told(entry: Recorded) -> tuple[CommitRow, str | None]:
+        row = _row(entry)
+        if path is not None and row.problem is None and path not in _changed(entry.done or {}):
+            elsewhere.add((row.time, row.action))
+        return row, schema_of(entry)
+
     shown, damaged = instants_readable(table, asked) if listed is None else (listed, [])
-    rows = records_of(table, asked, lambda entry: (_row(entry), schema_of(entry)), listed=shown)
-    yield from _against_older(rows) if wanted.descending else _against_older_first(rows)
+    rows = records_of(table, asked, told, listed=shown)
+    compared = _against_older(rows) if wanted.descending else _against_older_first(rows)
+    yield from (row for row in compared if (row.time, row.action) not in elsewhere)
     tell_damaged(damaged)
 
 
@@ -165,7 +180,7 @@ def _checkpoint(entry: Recorded) -> CheckpointRow:
 def commit_partitions(table: Table, time: str) -> list[CommitPartition]:
     """The partitions that a commit wrote or replaced. Raises Refused, Unreadable: see ``_metadata``."""
     fields = _metadata(table, time)
-    written, replaced = by_partition(fields, "partitionToWriteStats"), by_partition(fields, "partitionToReplaceFileIds")
+    written, replaced = (by_partition(fields, key) for key in _BY_PARTITION)
     rows = []
     for partition in sorted({*written, *replaced}):
         sums = sums_of(written.get(partition) or ())
@@ -213,6 +228,7 @@ def _archived_of(table: Table, writes: Collection[tuple[str, str]]) -> set[tuple
     return {(entry.time, entry.action) for entry in found if entry.state is State.COMPLETED}.intersection(writes)
 
 
+_BY_PARTITION = ("partitionToWriteStats", "partitionToReplaceFileIds")
 _OF_FILE = (
     *NUMBERS.values(),
     *("fileSizeInBytes", "totalLogFilesCompacted", "totalLogBlocks", "totalCorruptLogBlock", "totalRollbackBlocks"),
@@ -241,6 +257,7 @@ def _metadata(table: Table, time: str) -> Fields:
 def _row(entry: Recorded) -> CommitRow:
     fields, problem = entry.done or {}, entry.problem or (None if entry.done else _empty(entry))
     try:
+        _changed(fields)
         written = by_partition(fields, "partitionToWriteStats")
         sums = sums_of([stat for stats in written.values() for stat in stats])
     except Unreadable as error:
@@ -261,6 +278,11 @@ def _row(entry: Recorded) -> CommitRow:
         schema_changed=None,
         problem=problem,
     )
+
+
+def _changed(fields: Fields) -> set[str]:
+    """The partitions that a commit wrote or replaced files in. Raises Unreadable."""
+    return {name for key in _BY_PARTITION for name in by_partition(fields, key)}
 
 
 def _empty(entry: Recorded) -> str:

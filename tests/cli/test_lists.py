@@ -52,6 +52,7 @@ def test_order_and_limit(tell: Tell, copy: Copy) -> None:
     assert column("time") == column("time", "--desc") == times[::-1]
     assert column("time", "--asc", "--limit", 2) == times[-2:]
     assert column("time", "--limit", 2) == times[::-1][:2]
+    assert column("time", "--sort", "time", "--limit", 2) == times[:2]
     sizes = sorted(map(int, column("bytes")))
     assert [*map(int, column("bytes", "--sort", "bytes"))] == sizes
     assert [*map(int, column("bytes", "--sort", "bytes", "--desc", "--limit", 1))] == sizes[-1:]

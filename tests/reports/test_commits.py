@@ -59,6 +59,11 @@ def test_each_completed_write_once_with_the_sums_of_its_partitions_and_files(
             if not column.startswith("files"):
                 assert getattr(row, column) == sum(getattr(file, column) for file in files)
     assert rows(copy, newest_first=False) == found[::-1]
+    parts = {row.time: {part.partition for part in commit_partitions(copy.table, row.time)} for row in found}
+    for partition in set().union(*parts.values()) | {"none"}:
+        # Also those that only replaced files; compared with the commit before, whatever that changed.
+        of_it = commit_rows(open_table(str(copy.path), zone="UTC"), ALL, partition=f"{partition}/")
+        assert list(of_it) == [row for row in found if partition in parts[row.time]]
 
 
 def test_a_schema_that_differs_is_a_change(unpack: Unpack) -> None:
@@ -132,6 +137,7 @@ def test_what_an_empty_file_does_not_tell_is_not_known(unpack: Unpack, version: 
     row, *others = rows(copy)
     assert (row.records, row.problem) == (0, f"the file of {row.time} commit is empty: it does not name its data files")
     assert all(other.records and not other.problem for other in others)
+    assert [entry.time for entry in commit_rows(copy.table, ALL, partition="none")] == [row.time]
     shown = next(timeline_rows(copy.table, ALL))
     assert (shown.records, shown.partitions, shown.files, shown.bytes) == (None,) * 4
     for of in (commit_partitions, commit_files):

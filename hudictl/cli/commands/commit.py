@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.complete import COMMITS, instants
+from hudictl.cli.complete import COMMITS, instants, partitions
 from hudictl.cli.lists import ListOptions, list_options, show_list
 from hudictl.cli.options import PATH
 from hudictl.cli.tree import StrictGroup
@@ -20,16 +20,24 @@ def commit() -> None:
 
 
 @commit.command("list")
+@click.option(
+    "--partition",
+    metavar="PARTITION",
+    shell_complete=partitions,
+    help="Only commits that wrote, replaced or deleted something in it. The numbers stay those of the whole commit.",
+)
 @list_options(by_time=True)
-def list_(given: ListOptions) -> None:
+def list_(given: ListOptions, partition: str | None) -> None:
     """List the completed writes, newest first: what each did, and how much it wrote.
 
     In hudi-cli: `commits show`. For pending ones: `hudictl timeline show`.
     """
     table = given.table()
-    rows = table.commits(**given.times)
+    rows = table.commits(partition, **given.times)
     hidden = ("requested_utc",) if given.archived else ("requested_utc", "timeline")
-    show_list(given, "commit list", table, rows, "no commits", by_time=True, hidden=hidden)
+    changed = f"no {'' if given.archived else 'active '}commit changed {partition}"
+    empty = "no commits" if partition is None else changed
+    show_list(given, "commit list", table, rows, empty, by_time=True, hidden=hidden)
 
 
 @commit.command()
