@@ -59,8 +59,10 @@ def unread(look: Look) -> Iterator[Finding]:
 def _unread(facts: Facts, archived: frozenset[str]) -> Iterator[Finding]:
     first = min(entry.time for entry in facts.timeline.completed_writes())
     prevent = "To prevent this, set hoodie.archive.beyond.savepoint=false"
-    saved = any(entry.time == first for entry in facts.timeline.savepoints())
-    back = (Remedy(command_of("restore", first), f"the rows of {first}, without all later writes"),) if saved else ()
+    saved = {entry.time for entry in facts.timeline.savepoints()}
+    later = ["--delete-later-savepoints"] if max(saved, default="") > first else []
+    leaves = f"the rows of {first}, without all later writes{' and savepoints' if later else ''}"
+    back = (Remedy(command_of("restore", first, options=later), leaves),) if first in saved else ()
     if paths := find_unread(facts, archived, ()):
         meaning = (
             f"{count_of(len(paths), 'file')} ({named(paths)}) of archived commits after {first}, the timeline's first "

@@ -7,7 +7,7 @@ import pytest
 from hudictl.reports.health.finding import Finding
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, first_command
+from tests.helpers import Copy, first_command, savepoint
 from tests.reports.health.check_support import VERSIONS, check
 from tests.state.orphans.find_support import lose
 
@@ -55,6 +55,20 @@ def test_an_archived_commit_between_those_of_the_timeline_counts(unpack: Unpack,
         lose(copy, time)
     (found,) = unread(copy)
     assert first_command(found) == f"hudictl savepoint delete {copy.commits[0]}"
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_the_way_back_deletes_later_savepoints(unpack: Unpack, later: bool) -> None:
+    copy = unpack("v9", "cow_part")
+    first, *_, last, newest = copy.commits
+    for time in (first, last) if later else (first,):
+        savepoint(copy, time)
+    records.archive(copy, newest)
+    lose(copy, newest)
+    (found,) = unread(copy)
+    option = " --delete-later-savepoints" if later else ""
+    assert found.remedy[-1].command == f"hudictl restore {first}{option}"
+    assert found.remedy[-1].leaves.endswith("all later writes" + " and savepoints" * later)
 
 
 def saying(copy: Copy, words: str) -> list[Finding]:
