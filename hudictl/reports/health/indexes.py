@@ -6,16 +6,17 @@ from math import ceil
 
 from hudictl.errors import Unreadable
 from hudictl.formats.index_records import RECORD_INDEX
-from hudictl.formats.instants import State, parse_instant_file
+from hudictl.formats.instants import RESTORE, State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.formats.releases import V1_2
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, Look, Skipped, named
+from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, Skipped, named
 from hudictl.state.metadata.indexes import built_by_indexing, completions, partition_instants
 from hudictl.state.metadata.undo import OF_FILES
-from hudictl.table.metadata.definitions import check_definitions
+from hudictl.table.metadata.definitions import check_definitions, is_defined
 from hudictl.table.metadata.listing import merged_slices, without_slice
 from hudictl.table.metadata.place import open_metadata_table
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.settings import (
     RECORD_INDEX_BYTES,
     RECORD_INDEX_GROWTH,
@@ -55,6 +56,21 @@ def slices(look: Look) -> Iterator[Finding]:
         if metadata is not None and (problem := without_slice(metadata, index)):
             meaning = f"{problem}: queries and writes with this index fail, or miss rows"
             yield Finding("index-without-slice", ERROR, f"{METADATA_TABLE}/{index}", meaning, (MADE_ANEW,))
+
+
+def waiting(look: Look) -> Iterator[Finding]:
+    """Indexes that a restore has deleted, that no write builds again, and that are empty if made before one."""
+    table, timeline = look.facts.table, look.facts.timeline
+    restore = max((entry.time for entry in timeline.having(RESTORE) if entry.completed), default="")
+    if restore <= look.last or table.rules.reads_as != V1_2:
+        return
+    lost = begun_plan(read_operation(table.storage, restore)).indexes_lost
+    if names := [name for name in lost if is_defined(name) and name not in table.indexes]:
+        meaning = (
+            f"the restore {restore} has deleted {named(names)}. Create them again (CREATE INDEX) after the next write "
+            "only: before it, Hudi 1.2.0 leaves them empty, and queries and writes with them fail"
+        )
+        yield Finding("index-waits", INFO, restore, meaning)
 
 
 def holding_removed(look: Look) -> Iterator[Finding]:

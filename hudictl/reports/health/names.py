@@ -45,6 +45,7 @@ FINDINGS: Mapping[str, str] = {
     "hashing.hashing_metadata": "hashing-metadata-left bucket-configs-missing",
     "indexes.definitions": "index-definitions-damaged",
     "indexes.slices": "index-without-slice",
+    "indexes.waiting": "index-waits",
     "indexes.holding_removed": "index-holds-removed-instant",
     "indexes.record_index": "record-index-small",
     "metadata.listing": "metadata-table-unreadable metadata-table-behind "

@@ -25,7 +25,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put, roll_back
+from tests.helpers import ENGINE, Copy, drop, put, restore, roll_back, savepoint
 from tests.ops.rollback.execute_support import newest
 from tests.ops.rollback.indexes_support import LATER, VERSIONS, holding
 from tests.reports.health.check_support import TEN_MINUTES, brief, one
@@ -231,3 +231,20 @@ def test_how_many_file_groups_hudi_gives_a_record_index() -> None:
     for no_number in ("many", "nan", "inf"):
         with pytest.raises(UsageError, match=f"factor={no_number}: not a number"):
             record_index_groups(1, Settings(given | {RECORD_INDEX_GROWTH.key: no_number}))
+
+
+@pytest.mark.parametrize(("version", "waits"), [("v8", False), ("v9", True)])
+def test_an_index_that_a_restore_has_deleted_waits_for_a_write(tmp_path: Path, version: str, waits: bool) -> None:
+    """Of 1.2.0 only: CREATE INDEX of 1.0.2 builds it."""
+    copy = Copy(version, "later", support.unpack(version, "later", tmp_path))
+
+    def waiting() -> list[str]:
+        found = check_table(copy.table, ENGINE, 0).findings
+        return [entry.meaning for entry in found if entry.finding == "index-waits"]
+
+    assert waiting() == []
+    restored = restore(copy, savepoint(copy, copy.commits[0])).restore
+    assert [all(name in text for name in LATER) for text in waiting()] == [True] * waits
+    write = time_plus_ms(restored, 1)
+    copy.write(f"{write}_{write}.commit", '{"partitionToWriteStats": {}}')
+    assert waiting() == []
