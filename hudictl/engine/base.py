@@ -39,7 +39,7 @@ class Engine(Protocol):
         """Begins to start what the engine needs, in the background."""
 
     def ready(self) -> None:
-        """Waits until the engine can work.
+        """Waits until the engine can work; the second time, just before a change, also until Spark's workers do.
 
         Raises EngineFailed, Unsupported: before a change, not in the middle of one.
         """

@@ -2,9 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import STDOUT, Popen, TimeoutExpired
 from typing import Any
 
 from hudictl.engine import cluster
@@ -19,37 +21,90 @@ _AT_START = {
 }
 _MOST_MEMORY_MIB = 8192
 """Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
+_ANSWER_SECONDS = 600
+"""How long the JVM may take until it answers: packages of ``spark.jars.packages`` are downloaded before."""
+_ENDING_SECONDS = 2
+_LOG = "jvm.log"
+_DIED = 'Exception in thread "main"'
+_CHATTER = re.compile(
+    r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) |\[[\d.]+s\]|\[Stage "
+)
+_TELLING = tuple(
+    map(re.compile, (f"{_DIED} (.*)", "(Terminating due to .*)", r"[\d/]+ [\d:]+ (?:ERROR|FATAL) \S+ (.*)"))
+)
+"""Best first. Others, as Ivy and the scripts of a host, say what they do before."""
 
 
-def launch(asked: Mapping[str, str], folder: Path) -> Any:
-    """Starts the JVM, once for each process. Its output is hidden, unless it does not start.
+def launch(asked: Mapping[str, str], folder: Path, begun: Callable[["Popen[bytes]"], None]) -> Any:
+    """Starts the JVM, once for each process. Its output is hidden, unless it fails.
 
     Args:
         asked: settings of the operator.
         folder: for its files.
+        begun: gets its process, which may be ended: then it does not start.
 
     Raises:
         EngineFailed: it does not start.
     """
     import pyspark
-    from pyspark.java_gateway import launch_gateway
+    from pyspark import java_gateway
 
-    if pyspark.SparkContext._gateway is not None:
-        return pyspark.SparkContext._gateway
+    if (gateway := pyspark.SparkContext._gateway) is not None:
+        if gateway.proc is None or gateway.proc.poll() is None:
+            return gateway
+        pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
     said = _set_by_host()
     defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in said}
     settings = {**defaults, **asked}
-    log = folder / "jvm.log"
+    log = folder / _LOG
+    until = time.monotonic() + _ANSWER_SECONDS
+    waiting = True
+    launcher: Any = java_gateway
+
+    class Jvm(Popen[bytes]):
+        """PySpark would wait for ever for one that ends with 0, whose main thread has died, or that never answers."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            begun(self)
+
+        def poll(self) -> int | None:
+            nonlocal waiting
+            code = super().poll()
+            if waiting and code is None and (time.monotonic() > until or _DIED in log.read_text(errors="replace")):
+                waiting = False
+                self.kill()
+                code = self.wait()
+            return code if code is None else code or 1
+
     with log.open("wb") as output:
         try:
             conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
+            launcher.Popen = Jvm
             with _variables(**_address(asked)):
-                return launch_gateway(conf=conf, popen_kwargs={"stderr": output})  # type: ignore[no-untyped-call]
+                options = {"stdout": output, "stderr": STDOUT}
+                return launcher.launch_gateway(conf=conf, popen_kwargs=options)
         except Exception as error:  # those of pyspark, py4j and the operating system
+            late = f"its JVM has not answered for {_ANSWER_SECONDS} s: " if time.monotonic() > until else ""
             raise EngineFailed(
-                f"Spark did not start: {_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
+                f"Spark did not start: {late}{_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
                 hint="check JAVA_HOME and --conf, or use --engine local",
             ) from error
+        finally:
+            waiting = False
+            launcher.Popen = Popen
+
+
+def last_words(process: "Popen[bytes] | None", folder: Path, error: Exception) -> str:
+    """Why the JVM has ended, which let a call fail; empty if it runs, or has not told."""
+    from py4j.protocol import Py4JJavaError
+
+    if process is None or isinstance(error, Py4JJavaError):
+        return ""
+    with suppress(TimeoutExpired, OSError):
+        process.wait(_ENDING_SECONDS)
+        return _reason((folder / _LOG).read_text(errors="replace"))
+    return ""
 
 
 @contextmanager
@@ -90,9 +145,9 @@ def _memory() -> dict[str, str]:
 
 
 def _reason(said: str) -> str:
-    """The first line with the reason why a JVM does not start."""
-    lines = (line.strip() for line in said.splitlines())
-    chatter = re.compile(
-        r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) |\[[\d.]+s\]"
-    )
-    return next((line for line in lines if line and not chatter.match(line)), "")
+    """The line with the reason why a JVM does not start, or has ended."""
+    lines = [line for line in map(str.strip, said.splitlines()) if line and not _CHATTER.match(line)]
+    for telling in _TELLING:
+        if found := next(filter(None, map(telling.match, lines)), None):
+            return found[1]
+    return next(iter(lines), "")

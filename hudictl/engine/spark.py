@@ -17,12 +17,13 @@ from functools import partial, reduce
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from itertools import islice
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from hudictl.engine import cluster
 from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
-from hudictl.engine.jvm import launch
+from hudictl.engine.jvm import last_words, launch
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError, UsageError
 from hudictl.secrets import looks_secret
@@ -47,6 +48,7 @@ _RESULTS = 8
 _SILENT_SECONDS = 10
 _LOOK_SECONDS = 0.25
 _SILENT = "no executor of %s has answered yet: its cores or memory may be in use; nothing was changed, Ctrl-C stops"
+_STARTS = "Spark has not started yet: its JVM, downloads or master may need longer; Ctrl-C stops"
 
 
 @dataclass(eq=False)
@@ -67,9 +69,13 @@ class SparkEngine:
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
     _borrowed: bool = field(default=False, repr=False)
+    _settled: threading.Event = field(default_factory=threading.Event, repr=False)
     _error: HudictlError | None = field(default=None, repr=False)
     _looked: bool = field(default=False, repr=False)
     _warming: threading.Thread | None = field(default=None, repr=False)
+    _cold: HudictlError | None = field(default=None, repr=False)
+    _jvm: "Popen[bytes] | None" = field(default=None, repr=False)
+    _closing: bool = field(default=False, repr=False)
     _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
 
     def start(self) -> None:
@@ -84,6 +90,10 @@ class SparkEngine:
             # Those of a cluster are there since its executors were asked.
             self._warming = threading.Thread(target=self._warm, name="spark-warm", daemon=True)
             self._warming.start()
+        elif self._warming is not None:
+            self._warming.join()
+        if self._cold is not None:
+            raise self._cold
 
     def map(
         self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
@@ -145,7 +155,11 @@ class SparkEngine:
                     context.cancelJobGroup(self._folder)
                 raise
             except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
-                raise cluster.failure(label, error) from error
+                raise self._failure(label, error) from error
+
+    def _failure(self, label: str, error: Exception) -> EngineFailed:
+        words = last_words(self._jvm, Path(self._folder), error)
+        return cluster.failure(label, EngineFailed(words) if words else error)
 
     def _grouped(self, context: Any, job_of: Callable[[], Value]) -> Value:
         # In the thread of the job: what others run in a borrowed context is not of this group.
@@ -153,8 +167,7 @@ class SparkEngine:
         return job_of()
 
     def close(self) -> None:
-        if self._starting is not None:
-            self._starting.join()
+        self._end_start()
         if self._context is not None and self._borrowed:
             with suppress(Exception):
                 self._context.cancelJobGroup(self._folder)
@@ -167,6 +180,20 @@ class SparkEngine:
             self._context = None
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _end_start(self) -> None:
+        """What still starts is ended: it may never do, and a JVM that has not answered would outlive this process."""
+        self._closing = True
+        for end in (Popen.terminate, Popen.kill):
+            if self._starting is not None and not self._settled.is_set():
+                if self._jvm is not None:
+                    end(self._jvm)
+                self._settled.wait(_SILENT_SECONDS)
+
+    def _begun(self, jvm: "Popen[bytes]") -> None:
+        self._jvm = jvm
+        if self._closing:
+            jvm.terminate()
+
     def _look_around(self) -> None:
         context = self._started()
         if not self._looked and not cluster.one_jvm(context.master):
@@ -174,10 +201,11 @@ class SparkEngine:
         self._looked = True
 
     def _warm(self) -> None:
-        # Whatever fails here fails in the next job, too, which tells it.
-        with suppress(Exception):
+        try:
             context = self._started()
             _collect(context, "start workers", str, range(context.defaultParallelism))
+        except Exception as error:  # see map
+            self._cold = self._failure("start workers", error)
 
     def _ask_executors(self, context: Any) -> None:
         """Waits for executors, and lets them check: missing things are reported before anything is changed."""
@@ -204,8 +232,10 @@ class SparkEngine:
 
     def _started(self) -> Any:
         self.start()
-        if self._starting is not None:
-            self._starting.join()
+        # Not Thread.join: up to Python 3.12 a thread whose join was interrupted counts as ended.
+        if not self._settled.wait(_SILENT_SECONDS):
+            _log.warning(_STARTS)
+            self._settled.wait()
         if self._error is not None:
             raise self._error
         return self._context
@@ -217,9 +247,11 @@ class SparkEngine:
             self._error = error
         except Exception as error:  # see map
             self._error = EngineFailed(
-                f"Spark did not start: {cluster.first_line(error)}",
+                f"Spark did not start: {last_words(self._jvm, Path(self._folder), error) or cluster.first_line(error)}",
                 hint="check --master and --conf, or use --engine local",
             )
+        finally:
+            self._settled.set()
 
     def _create_context(self, folder: Path) -> None:
         try:
@@ -235,7 +267,7 @@ class SparkEngine:
             os.environ["JAVA_HOME"] = home
         asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
         hidden = {key for key in asked if key in self.hidden or looks_secret(key)}
-        gateway = launch({key: value for key, value in asked.items() if key not in hidden}, folder)
+        gateway = launch({key: value for key, value in asked.items() if key not in hidden}, folder, self._begun)
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
         for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():

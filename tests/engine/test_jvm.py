@@ -1,11 +1,16 @@
 """The settings with which the JVM of Spark starts."""
 
 import os
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from hudictl.engine import jvm, spark
 from hudictl.engine.jvm import _address, _memory, _reason, _set_by_host
+from hudictl.engine.spark import SparkEngine
+from hudictl.errors import EngineFailed
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +50,73 @@ def test_the_reason_is_not_the_chatter_before_it() -> None:
     said = "Picked up JAVA_OPTIONS\n[0.013s][warning][cds] shared class paths mismatch\nInvalid maximum heap size\n"
     assert _reason(said) == "Invalid maximum heap size"
     assert _reason("26/11/25 02:19:51 WARN Utils: x\n") == ""
+    assert _reason("[Stage 0:>   (0 + 1) / 1]\n26/12/01 03:55:43 ERROR Utils: no disk\n") == "no disk"
+
+
+def test_the_reason_is_not_what_was_done_before_it() -> None:
+    ivy = "loading spark env\nIvy Default Cache set to: /x\n26/12/01 03:55:43 ERROR Utils: first\n"
+    assert _reason(f'{ivy}Exception in thread "main" java.lang.RuntimeException: [x: not found]\n\tat y\n') == (
+        "java.lang.RuntimeException: [x: not found]"
+    )
+    ended = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
+    assert _reason(f"{ivy}{ended}\n") == ended
+
+
+def starts_with(script: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> SparkEngine:
+    """An engine whose Spark is this script."""
+    import pyspark
+
+    monkeypatch.setattr(pyspark.SparkContext, "_gateway", None)
+    monkeypatch.setattr(pyspark.SparkContext, "_jvm", None)
+    monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(spark, "java_home", lambda version: None)
+    submit = home / "bin/spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(f"#!/bin/sh\n{script}\n")
+    submit.chmod(0o755)
+    monkeypatch.setenv("SPARK_HOME", str(home))
+    return SparkEngine("local")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo openjdk 17; exit 0", "did not start: openjdk 17"),
+        ("""echo 'Exception in thread "main" no space'; exec sleep 100""", "did not start: no space"),
+        ("echo busy; exec sleep 100", "did not start: its JVM has not answered for 1 s: busy"),
+    ],
+)
+def test_a_jvm_that_never_answers_is_not_waited_for(
+    script: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is ended, is told of meanwhile, and what it prints is not hudictl's output."""
+    monkeypatch.setattr(jvm, "_ANSWER_SECONDS", 1 if "busy" in script else 60)
+    monkeypatch.setattr(spark, "_SILENT_SECONDS", 0.05)
+    engine = starts_with(script, tmp_path, monkeypatch)
+    with pytest.raises(EngineFailed, match=said):
+        engine.ready()
+    assert engine._jvm is not None
+    assert engine._jvm.returncode is not None
+    engine.close()
+    assert capfd.readouterr() == ("", "")
+    assert "Spark has not started yet" in caplog.text
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_closing_ends_a_jvm_that_has_not_answered(begun: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would live on. It may begin only then."""
+    engine = starts_with("exec sleep 100", tmp_path, monkeypatch)
+    if not begun:
+        monkeypatch.setattr(spark, "java_home", lambda version: time.sleep(0.5))
+    engine.start()
+    until = time.monotonic() + 30
+    while begun and engine._jvm is None and time.monotonic() < until:
+        time.sleep(0.01)
+    engine.close()
+    assert engine._jvm is not None
+    assert not psutil.pid_exists(engine._jvm.pid)

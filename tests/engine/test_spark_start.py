@@ -14,6 +14,7 @@ from hudictl.engine.spark import SparkEngine
 from hudictl.errors import EngineFailed
 engine = SparkEngine(sys.argv[1], dict(a.split("=") for a in sys.argv[2:]))
 try:
+    BEFORE
     engine.map("x", TASK, [1])
 except EngineFailed as error:
     print(repr((error.exit_code, error.message, error.hint)))
@@ -35,6 +36,7 @@ NEEDS_JAVA = pytest.mark.skipif(
         (["local[x]"], "Could not parse Master URL"),
         (["spark://127.0.0.1:1"], "does not answer (127.0.0.1:1: "),
         (["local", "spark.driver.memory=1x"], "Invalid maximum heap size"),
+        (["local", "spark.local.dir=/dev/null"], "Failed to create directory /dev/null/"),
     ],
 )
 def test_bad_settings(arguments: list[str], said: str) -> None:
@@ -49,16 +51,17 @@ def test_bad_settings(arguments: list[str], said: str) -> None:
 def test_a_jvm_without_memory_left_ends_the_command_in_one_line() -> None:
     """The JVM holds what tasks return, too. Neither its end nor what then fails as well is a bug of hudictl."""
     message, hint, errors = failed("lambda size: bytes(size * 6 * 10**8)", ["local", "spark.driver.memory=512m"])
-    assert "Spark failed in 'x'" in message
+    assert message == "Spark failed in 'x': Terminating due to java.lang.OutOfMemoryError: Java heap space"
     assert "run the same command again" in hint
     assert "Traceback" not in errors
 
 
-def failed(task: str, arguments: Sequence[str]) -> tuple[str, str, str]:
+def failed(task: str, arguments: Sequence[str], before: str = "") -> tuple[str, str, str]:
     """The message, the hint and the standard error of a command that ends with 16."""
-    program = [sys.executable, "-c", PROGRAM.replace("TASK", task), *arguments]
+    program = [sys.executable, "-c", PROGRAM.replace("TASK", task).replace("BEFORE", before or "pass"), *arguments]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300)
-    code, message, hint = eval(done.stdout.strip().splitlines()[-1])
+    (line,) = done.stdout.splitlines()  # and nothing of the JVM
+    code, message, hint = eval(line)
     assert code == 16
     assert "\n" not in message
     return message, hint, done.stderr
@@ -85,3 +88,13 @@ finally:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["hush-hush", "hush-too", "False", "True"], done.stderr
+
+
+@NEEDS_JAVA
+@pytest.mark.cluster
+def test_a_wrong_python_is_found_before_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan does not wait for the workers; what is called once more just before the first change does."""
+    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    message, hint, _ = failed("str", ["local"], before="engine.ready(); engine.ready()")
+    assert message == "Spark's executors cannot run the Python /nowhere/python"
+    assert "PYSPARK_PYTHON" in hint

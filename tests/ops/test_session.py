@@ -3,32 +3,43 @@ what ends before its time says how to go on."""
 
 import re
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import Conflict, EngineFailed, StorageFailed
 from hudictl.ops.clean_up import litter
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.copy.execute import execute_copy
+from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.session import Silent
 from hudictl.reports.table import describe_table
 from hudictl.table.metadata.place import metadata_table_in_use
+from tests.copy_support import planned, store
 from tests.fixtures import Unpack
 from tests.helpers import (
+    OWN,
     At,
     Last,
     die,
     in_the_middle,
+    plan,
     put,
     restore,
     roll_back,
+    rollback_of,
     savepoint,
     session,
     take_over,
+    tree,
 )
 from tests.ops.restore.leftovers_support import remnant
 from tests.ops.rollback.discard_support import discard
@@ -43,6 +54,33 @@ ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
 def stops(act: Callable[[], object]) -> None:
     with pytest.raises(Conflict, match="taken over"):
         act()
+
+
+class Cold(LocalEngine):
+    """As Spark, whose workers turn out not to start once it has been ready."""
+
+    def ready(self) -> None:
+        raise EngineFailed("no Python starts")
+
+
+@pytest.mark.parametrize("kind", ["restore", "rollback", "orphans delete", "copy"])
+def test_an_engine_that_cannot_work_is_found_before_the_first_change(unpack: Unpack, kind: str, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target, other = newest(copy), tmp_path / "other"
+    if kind == "orphans delete":
+        orphan(copy, between_commits(copy))
+    now, cold = session(copy.table), session(copy.table, engine=Cold())
+    act = {
+        "restore": lambda: partial(execute_restore, cold, plan(copy, copy.savepoints[0], ALL)),
+        "rollback": lambda: partial(execute_rollbacks, cold, [rollback_of(copy, target)]),
+        "orphans delete": lambda: partial(delete_orphans, cold, plan_orphan_deletion(now, OrphanOptions(0))),
+        "copy": lambda: partial(execute_copy, cold, planned(copy.table, target, other), store(other)),
+    }[kind]()
+    before = tree(copy.path, OWN)
+    with pytest.raises(EngineFailed, match="no Python starts"):
+        act()
+    assert tree(copy.path, OWN) == before
+    assert not other.exists()
 
 
 @pytest.mark.parametrize("keep", [False, True], ids=["delete", "keep"])

@@ -276,6 +276,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
 
 def _look_again(session: Session, plan: OrphanPlan) -> None:
     table = session.table
+    session.engine.ready()
     signs = read_signs(table)
     _check_signs(session, signs)
     if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:

@@ -63,6 +63,7 @@ def execute_copy(session: Session, plan: CopyPlan, target: Storage) -> CopyResul
     """
     begun = time.monotonic()
     session.monitor.step("begin the copy")
+    session.engine.ready()
     _begin(plan, session.table.storage, target)
     files, size = (0, 0) if plan.there else _make(session, plan, target)
     # Before the copy is a table: nobody looks for the savepoint then.

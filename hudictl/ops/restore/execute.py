@@ -142,6 +142,7 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
 def _look_again(session: Session, plan: RestorePlan, held: Hold) -> RestoreRun:
     """Every guard again, now that no other hudictl can act in between."""
     table, undo = session.table, plan.undo
+    session.engine.ready()
     signs = read_signs(table)
     guards.not_moved(signs.timeline, undo.timeline)
     restores_to(table, signs.planned_restores, plan.target)

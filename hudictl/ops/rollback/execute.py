@@ -89,6 +89,7 @@ def execute_rollbacks(session: Session, plans: Sequence[RollbackPlan]) -> Sequen
 def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> RollbackRun:
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
+    session.engine.ready()
     signs = read_signs(table, measure_clock(table.storage))
     for plan in plans:
         _not_changed(signs, plan)

@@ -14,7 +14,30 @@ SAVEPOINT = "ops/savepoint/execute.py"
 SAVEPOINT_DELETION = "ops/savepoint/deletion.py"
 WITHDRAW = "ops/restore/withdraw.py"
 
+COLD = ("ops/test_session.py::test_an_engine_that_cannot_work_is_found_before_the_first_change",)
+
 CLAIM = (
+    Fault(
+        RESTORE,
+        "    session.engine.ready()\n",
+        "",
+        "a restore un-publishes commits, and then no Python of Spark starts to delete their files",
+        tests=COLD,
+    ),
+    Fault(
+        ROLLBACK,
+        "    session.engine.ready()\n",
+        "",
+        "a rollback un-publishes a commit, and then no Python of Spark starts to delete its files",
+        tests=COLD,
+    ),
+    Fault(
+        ORPHANS,
+        "    session.engine.ready()\n    signs",
+        "    signs",
+        "orphans leave the metadata table's listing, and then no Python of Spark starts to delete them",
+        tests=COLD,
+    ),
     Fault(
         ROLLBACK,
         '    run.monitor.step("begin the rollback")\n    run.held.check()\n',
