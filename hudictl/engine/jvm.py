@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -86,13 +87,27 @@ def launch(asked: Mapping[str, str], folder: Path, begun: Callable[["Popen[bytes
                 return launcher.launch_gateway(conf=conf, popen_kwargs=options)
         except Exception as error:  # those of pyspark, py4j and the operating system
             late = f"its JVM has not answered for {_ANSWER_SECONDS} s: " if time.monotonic() > until else ""
-            raise EngineFailed(
-                f"Spark did not start: {late}{_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
-                hint="check JAVA_HOME and --conf, or use --engine local",
-            ) from error
+            reason = _reason(log.read_text(errors="replace")) or cluster.first_line(error)
+            raise not_started(f"{late}{reason}", "JAVA_HOME") from error
         finally:
             waiting = False
             launcher.Popen = Popen
+
+
+def own_folder() -> str:
+    """A new folder for what is sent to Spark. Raises EngineFailed."""
+    try:
+        return tempfile.mkdtemp(prefix="hudictl-")
+    except OSError as error:
+        raise not_started(str(error), "TMPDIR") from error
+
+
+def not_started(reason: str, check: str) -> EngineFailed:
+    """The error for a reason, and what may be wrong besides ``--conf``."""
+    hint = f"check {check} and --conf"
+    if re.search(r"No space left|Read-only|(temp|temporary) directory", reason):
+        hint = "make room for temporary files, or name a folder by TMPDIR and JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=FOLDER"
+    return EngineFailed(f"Spark did not start: {reason}", hint=f"{hint}, or use --engine local")
 
 
 def last_words(process: "Popen[bytes] | None", folder: Path, error: Exception) -> str:

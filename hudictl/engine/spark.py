@@ -23,7 +23,7 @@ from typing import Any
 from hudictl.engine import cluster
 from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
-from hudictl.engine.jvm import last_words, launch
+from hudictl.engine.jvm import last_words, launch, not_started, own_folder
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError, UsageError
 from hudictl.secrets import looks_secret
@@ -76,7 +76,7 @@ class SparkEngine:
     _cold: HudictlError | None = field(default=None, repr=False)
     _jvm: "Popen[bytes] | None" = field(default=None, repr=False)
     _closing: bool = field(default=False, repr=False)
-    _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
+    _folder: str = field(default_factory=own_folder, repr=False)
 
     def start(self) -> None:
         if self._starting is None:
@@ -246,10 +246,8 @@ class SparkEngine:
         except HudictlError as error:
             self._error = error
         except Exception as error:  # see map
-            self._error = EngineFailed(
-                f"Spark did not start: {last_words(self._jvm, Path(self._folder), error) or cluster.first_line(error)}",
-                hint="check --master and --conf, or use --engine local",
-            )
+            words = last_words(self._jvm, Path(self._folder), error)
+            self._error = not_started(words or cluster.first_line(error), "--master")
         finally:
             self._settled.set()
 
@@ -267,6 +265,8 @@ class SparkEngine:
             os.environ["JAVA_HOME"] = home
         asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
         hidden = {key for key in asked if key in self.hidden or looks_secret(key)}
+        # Before the JVM, which may wait for ever on a full disk.
+        archive = _package_archive(folder)
         gateway = launch({key: value for key, value in asked.items() if key not in hidden}, folder, self._begun)
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
@@ -284,7 +284,7 @@ class SparkEngine:
         _silence(context)
         context.pythonExec = _executors_python(settings, master)
         context.setLogLevel("ERROR")
-        context.addPyFile(str(_package_archive(folder)))
+        context.addPyFile(str(archive))
 
     def _borrow(self, active: Any, folder: Path) -> None:
         """Works in a context of others, which keeps its settings: hudictl's own are in a view of it."""

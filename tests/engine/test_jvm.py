@@ -1,7 +1,10 @@
 """The settings with which the JVM of Spark starts."""
 
+import errno
 import os
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -120,3 +123,29 @@ def test_closing_ends_a_jvm_that_has_not_answered(begun: bool, tmp_path: Path, m
     engine.close()
     assert engine._jvm is not None
     assert not psutil.pid_exists(engine._jvm.pid)
+
+
+def test_a_full_disk_is_told_as_such_before_a_jvm_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On it, a JVM could say neither its port nor why it fails. Nor is it a file of the table that is not found."""
+    full = OSError(errno.ENOSPC, "No space left on device")
+    none = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+    engine = starts_with("exec sleep 100", tmp_path, monkeypatch)
+    monkeypatch.setattr(spark, "_package_archive", raising(full))
+    with pytest.raises(EngineFailed, match=r"did not start: .*No space left") as caught:
+        engine.ready()
+    assert engine._jvm is None
+    engine.close()
+    monkeypatch.setattr(tempfile, "mkdtemp", raising(none))
+    with pytest.raises(EngineFailed, match=r"did not start: .*No usable temporary directory") as second:
+        SparkEngine("local")
+    assert {caught.value.hint, second.value.hint} == {
+        "make room for temporary files, or name a folder by TMPDIR and JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=FOLDER, "
+        "or use --engine local"
+    }
+
+
+def raising(error: Exception) -> Callable[..., None]:
+    def fail(*_: object, **options: object) -> None:
+        raise error
+
+    return fail
