@@ -24,7 +24,7 @@ _MOST_MEMORY_MIB = 8192
 """Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
 _ANSWER_SECONDS = 600
 """How long the JVM may take until it answers: packages of ``spark.jars.packages`` are downloaded before."""
-_ENDING_SECONDS = 2
+_ENDING_SECONDS = 3
 _LOG = "jvm.log"
 _DIED = 'Exception in thread "main"'
 _CHATTER = re.compile(
@@ -50,10 +50,8 @@ def launch(asked: Mapping[str, str], folder: Path, begun: Callable[["Popen[bytes
     import pyspark
     from pyspark import java_gateway
 
-    if (gateway := pyspark.SparkContext._gateway) is not None:
-        if gateway.proc is None or gateway.proc.poll() is None:
-            return gateway
-        pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
+    if pyspark.SparkContext._gateway is not None:
+        return pyspark.SparkContext._gateway
     said = _set_by_host()
     defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in said}
     settings = {**defaults, **asked}
@@ -92,6 +90,24 @@ def launch(asked: Mapping[str, str], folder: Path, begun: Callable[["Popen[bytes
         finally:
             waiting = False
             launcher.Popen = Popen
+
+
+def forget_ended() -> None:
+    """PySpark keeps a JVM that has ended, and its context, for what comes next in this process."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+
+
+def end(process: "Popen[bytes]") -> None:
+    """Ends a JVM, which may not listen any more."""
+    process.terminate()
+    try:
+        process.wait(_ENDING_SECONDS)
+    except TimeoutExpired:
+        process.kill()
 
 
 def own_folder() -> str:

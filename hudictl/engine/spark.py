@@ -23,7 +23,7 @@ from typing import Any
 from hudictl.engine import cluster
 from hudictl.engine.base import Gathered, Item, Kept, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
-from hudictl.engine.jvm import last_words, launch, not_started, own_folder
+from hudictl.engine.jvm import end, forget_ended, last_words, launch, not_started, own_folder
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError, UsageError
 from hudictl.secrets import looks_secret
@@ -183,11 +183,10 @@ class SparkEngine:
     def _end_start(self) -> None:
         """What still starts is ended: it may never do, and a JVM that has not answered would outlive this process."""
         self._closing = True
-        for end in (Popen.terminate, Popen.kill):
-            if self._starting is not None and not self._settled.is_set():
-                if self._jvm is not None:
-                    end(self._jvm)
-                self._settled.wait(_SILENT_SECONDS)
+        if self._starting is not None and not self._settled.is_set():
+            if self._jvm is not None:
+                end(self._jvm)
+            self._settled.wait(_SILENT_SECONDS)
 
     def _begun(self, jvm: "Popen[bytes]") -> None:
         self._jvm = jvm
@@ -256,6 +255,7 @@ class SparkEngine:
             import pyspark
         except ImportError as error:
             raise EngineFailed(f"pyspark cannot be imported: {error}", hint="use --engine local") from error
+        forget_ended()
         active = pyspark.SparkContext._active_spark_context
         if active is not None:
             self._borrow(active, folder)

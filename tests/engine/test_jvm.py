@@ -6,12 +6,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from hudictl.engine import jvm, spark
-from hudictl.engine.jvm import _address, _memory, _reason, _set_by_host
+from hudictl.engine.jvm import _address, _memory, _reason, _set_by_host, forget_ended
 from hudictl.engine.spark import SparkEngine
 from hudictl.errors import EngineFailed
 
@@ -142,6 +143,19 @@ def test_a_full_disk_is_told_as_such_before_a_jvm_starts(tmp_path: Path, monkeyp
         "make room for temporary files, or name a folder by TMPDIR and JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=FOLDER, "
         "or use --engine local"
     }
+
+
+@pytest.mark.parametrize("code", [None, 1])
+def test_a_jvm_that_has_ended_is_not_used_again(code: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark keeps it, with its context: no command after it would find a Spark in this process."""
+    from pyspark import SparkContext
+
+    names = ("_gateway", "_jvm", "_active_spark_context")
+    process = SimpleNamespace(poll=lambda: code)
+    for name in names:
+        monkeypatch.setattr(SparkContext, name, SimpleNamespace(proc=process))
+    forget_ended()
+    assert [getattr(SparkContext, name) is None for name in names] == [code is not None] * 3
 
 
 def raising(error: Exception) -> Callable[..., None]:
