@@ -156,7 +156,12 @@ def check(session: Session, signs: Signs, room: Room, contents: Contents, idle_m
     # A pending write is in the metadata table too, and may be running: what a drop has moved says nothing of that.
     paths = (path for path in (*contents.kept, *contents.made) if not of_metadata_table(path))
     touched = {time_in_name(path.rpartition("/")[2]) for path in paths}
-    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, None, touched)
+    instants = signs.timeline.instants
+    if begun_undo(table) is not None:
+        # What is back has left the room; of these the operation has made sure, and their heartbeats are of before.
+        touched |= {*room.targets, *(entry.time for entry in begun.instants)}
+        instants = tuple(entry for entry in instants if entry.time not in touched)
+    liveness.no_running_write(table, signs, instants, idle_ms, None, touched)
     is_as_left(table, signs.timeline, room, contents)
 
 

@@ -185,7 +185,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, None, touched)\n",
+        "    liveness.no_running_write(table, signs, instants, idle_ms, None, touched)\n",
         "",
         "an undo takes the table from a running writer",
         (f"{TEST}::test_a_writer_that_has_been_there_all_the_time",),

@@ -1,18 +1,24 @@
 """What an undo has put back before it died is verified by the one that goes on, too."""
 
 import json
+import os
 import shutil
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Conflict, Incomplete, Unreadable
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.table.beat_rule import ASSUMED, HeartbeatRule
 from hudictl.table.kept import room_times
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, put, restore
+from tests.helpers import OWN, At, Copy, put, restore, roll_back
 from tests.ops.put_back.undo_support import state, undo
+from tests.ops.rollback.together_support import many
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_later_savepoints=True)
@@ -51,6 +57,45 @@ def test_a_file_that_is_lost_after_it_was_back_is_named(unpack: Unpack, version:
     (copy.path.parent / "lost").rename(lost)
     undo(copy, time)
     assert (state(copy), [*room_times(copy.table)]) == (before, [])
+
+
+@pytest.mark.slow
+@VERSIONS
+@pytest.mark.parametrize("step", ["", "publish instants again", "put the properties back", "end"])
+def test_a_heartbeat_that_comes_back_is_of_before(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, step: str
+) -> None:
+    """The rollback knew how often the writer sends one, and the undo does not. Nor is what has come back activity."""
+    copy = unpack(version, "mor_failed_lazy")
+    (failed,) = [path.name for path in (copy.meta / ".heartbeat").iterdir() if path.name.isdigit()]
+    beaten = time.time() - 300
+    os.utime(copy.meta / ".heartbeat" / failed, (beaten, beaten))
+    before = state(copy)
+    knows = replace(copy, rule=HeartbeatRule(5000, 2, assumed=False))
+    done = roll_back(knows, failed, options=RollbackOptions(keep_files=True)).rollback
+    copy = replace(copy, rule=ASSUMED)
+    if step == "end":
+        with monkeypatch.context() as patch:
+            patch.setattr("hudictl.ops.put_back.execute.drop_room", None)
+            with pytest.raises(TypeError):
+                undo(copy, done)
+    elif step:
+        dies(copy, done, step)
+    undo(copy, done, idle_ms=2**50 if step else 0)
+    assert state(copy) == before
+
+
+@pytest.mark.slow
+def test_once_begun_an_undo_still_stops_for_another_writer(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    failed, *_, newest = sorted(many(copy, 3))
+    done = roll_back(copy, newest, options=RollbackOptions(keep_files=True)).rollback
+    dies(copy, done, "put the properties back")
+    put(copy.meta / ".heartbeat" / failed, old=False)
+    with pytest.raises(Conflict, match=f"{failed}.*may be alive"):
+        undo(copy, done)
+    (copy.meta / ".heartbeat" / failed).unlink()
+    undo(copy, done)
 
 
 @pytest.mark.slow

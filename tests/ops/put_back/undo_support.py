@@ -5,10 +5,10 @@ from hudictl.ops.put_back.planning import plan_undo
 from tests.helpers import OWN, Copy, session, tree
 
 
-def undo(copy: Copy, time: str, monitor: object = None) -> UndoResult:
+def undo(copy: Copy, time: str, monitor: object = None, idle_ms: int = 0) -> UndoResult:
     """Plans and executes."""
-    made = plan_undo(session(copy.table), time, 0)
-    return execute_undo(session(copy.table, monitor), made, 0)
+    made = plan_undo(session(copy.table), time, idle_ms)
+    return execute_undo(session(copy.table, monitor), made, idle_ms)
 
 
 def state(copy: Copy) -> dict[str, tuple[str, int]]:
