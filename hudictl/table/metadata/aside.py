@@ -10,7 +10,7 @@ table in the same place can be told from them.
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -287,14 +287,22 @@ def _own(table: Table, aside: Aside) -> Own:
 
 def _has_strangers(table: Table, aside: Aside) -> bool:
     """Whether another writer has written into the folder since the metadata table was set aside there."""
-    before, now = _read_record(table, aside.files) or {}, metadata_table_files(table)
-    return any(before.get(path) != seen and not _is_own(path, aside) for path, seen in now.items())
+    now = {path: seen for path, seen in metadata_table_files(table).items() if not _is_own(path, aside)}
+    return _has_changed(_read_record(table, aside.files) or {}, now)
 
 
 def _has_others(table: Table, aside: Aside) -> bool:
     """Whether there is more in its place than what the operation has dropped there."""
     dropped = _read_record(table, aside.dropped_files)
-    return dropped is None or any(dropped.get(path) != seen for path, seen in metadata_table_files(table).items())
+    return dropped is None or _has_changed(dropped, metadata_table_files(table))
+
+
+def _has_changed(before: Mapping[str, list[int]], now: Mapping[str, list[int]]) -> bool:
+    """Whether another writer has written into the folder since its files were recorded. A copy of the table may have
+    the same files, each with another time: a writer adds files, and leaves others as they were."""
+    changed = [path for path, seen in now.items() if before.get(path) != seen]
+    copied = len(changed) == len(now) and all(before.get(path, [])[:1] == now[path][:1] for path in changed)
+    return bool(changed) and not copied
 
 
 def _is_own(path: str, aside: Aside) -> bool:

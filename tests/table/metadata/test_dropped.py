@@ -1,5 +1,6 @@
 """A metadata table that is dropped: out of use first, and deleted later, whatever a writer does in its place."""
 
+import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,30 @@ def test_what_a_writer_puts_over_what_is_out_of_use_stays(small: Small, path: st
     assert other(table) is (Other.BEGUN if path.startswith("files") else Other.MADE)
     delete_dropped(table, R)
     assert (base_of(table) / ".hoodie/metadata" / path).read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize("theirs", [None, "files/f", "files/g", "files/new"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_copy_with_other_times_is_no_writers(
+    small: Small, monkeypatch: pytest.MonkeyPatch, theirs: str | None, kept: bool
+) -> None:
+    """Each file has another time, where folders are not moved; a writer that has come since changes some, or adds."""
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    table = with_metadata(small)
+    put(table, ".hoodie/metadata/files/g", b"x")
+    aside = Aside(R, "20261121000009001", "x") if kept else keeping_none(R)
+    assert set_aside(table, aside) if kept else drop_metadata_table(table, R)
+    if theirs == "files/new" or theirs is None:
+        for path in (base_of(table) / ".hoodie/metadata").rglob("[fg]"):
+            os.utime(path, (1, 1))
+    if theirs:
+        os.utime(put(table, f".hoodie/metadata/{theirs}", b"x"), (2, 2))
+    own = Own.STAYED if kept and not theirs else Own.LOST
+    assert look(table, aside) == Place(own, Other.BEGUN if theirs else Other.NONE)
+    if kept:
+        assert put_back(table, aside) is not bool(theirs)
+    else:
+        assert delete_dropped(table, R) is not bool(theirs)
 
 
 def test_another_operation_does_not_take_it_for_its_own(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
