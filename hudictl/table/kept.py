@@ -223,13 +223,14 @@ def room_of(table: Table, time: str) -> Room | None:
     return next((room for room in rooms if room is not None and time in room.times), None)
 
 
-def refuse_keeping_late(table: Table, begun: Iterable[str], *, asked: bool) -> None:
-    """Raises Refused: an operation that has begun without a room is to keep its files; Unreadable."""
+def refuse_keeping_late(table: Table, begun: Iterable[str], *, asked: bool, way: str = "") -> None:
+    """Raises Refused: an operation that has begun without a room is to keep its files; ``way``: what may still take it
+    back. Unreadable."""
     late = [time for time in begun if room_of(table, time) is None] if asked else []
     if late:
         raise Refused(
             f"{late[0]} was begun without --keep-files, and may have deleted some files: not all can be kept",
-            hint="run the command with --delete-files",
+            hint=f"{way}run the command with --delete-files",
         )
 
 

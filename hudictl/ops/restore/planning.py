@@ -69,8 +69,10 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     goes_with_a_restore(target, before, restores=bool(first.removed or first.found))
     pending = first.pending
     # Also of Hudi: an inflight one may have deleted files.
-    late = [pending.instant.time] if pending is not None and (pending.begun or worked_on(table, pending)) else []
-    refuse_keeping_late(table, late, asked=first.options.keep_files)
+    own = pending is not None and worked_on(table, pending)
+    late = [pending.instant.time] if pending is not None and (pending.begun or own) else []
+    back = "`hudictl resume --withdraw` takes it back if it has deleted none: then restore with --keep-files; else "
+    refuse_keeping_late(table, late, asked=first.options.keep_files, way=back if own else "")
 
     session.engine.start()
     known = read_known(table, session.engine)

@@ -5,9 +5,11 @@ from tests.mutants.fault import Fault
 BEGUN = "ops/put_back/begun.py"
 EXECUTE = "ops/put_back/execute.py"
 DROP = "ops/put_back/drop.py"
+PLANNING = "ops/put_back/planning.py"
 UNFINISHED = "state/timeline/unfinished.py"
 CHECK = "reports/health/check.py"
 TEST = "ops/put_back/test_begun.py"
+EXECUTE_TEST = "ops/put_back/test_execute.py"
 NO_WRITER = f"{TEST}::test_no_writer_begins_beside_that_of_a_rollback"
 LETS_IN = f"{TEST}::test_a_drop_lets_writers_in"
 BLOCKS = f"{TEST}::test_the_blocks_of_a_rollback_come_back_with_a_drop"
@@ -143,8 +145,8 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/planning.py",
-        "(pending.begun or worked_on(table, pending))",
-        "worked_on(table, pending)",
+        "(pending.begun or own)",
+        "own",
         "an undo is promised of files that Hudi has deleted before",
         (f"{TEST}::test_what_hudi_has_half_done_is_not_kept",),
     ),
@@ -154,5 +156,19 @@ FAULTS = (
         "if entry.time in begun]",
         "an undo is promised of files that a rollback of Hudi has deleted before",
         (f"{TEST}::test_what_hudi_has_half_done_is_not_kept",),
+    ),
+    Fault(
+        PLANNING,
+        "        instants = tuple(entry for entry in instants if entry.time not in touched)\n",
+        "",
+        "an undo begins, and takes the heartbeat that it has put back for that of a living writer",
+        (f"{EXECUTE_TEST}::test_a_heartbeat_that_comes_back_is_of_before",),
+    ),
+    Fault(
+        PLANNING,
+        "        instants = tuple(entry for entry in instants if entry.time not in touched)\n",
+        "        instants = ()\n",
+        "an undo that has begun goes on beside a writer that is alive",
+        (f"{EXECUTE_TEST}::test_once_begun_an_undo_still_stops_for_another_writer",),
     ),
 )

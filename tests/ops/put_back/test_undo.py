@@ -221,8 +221,9 @@ def test_a_pending_one_is_undone_not_withdrawn_and_not_dropped(unpack: Unpack, v
 def test_what_began_without_it_is_not_kept_later(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     die(copy, copy.commits[0], "verify", replace(KEEPING, keep_files=False))
-    with pytest.raises(Refused, match="begun without --keep-files"):
+    with pytest.raises(Refused, match="begun without --keep-files") as caught:
         plan(copy, copy.commits[0], KEEPING)
+    assert caught.value.hint.startswith("`hudictl resume --withdraw` takes it back if it has deleted none: ")
 
 
 def test_a_restore_that_another_writer_disturbs_keeps_nothing(unpack: Unpack) -> None:
