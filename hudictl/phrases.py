@@ -58,9 +58,10 @@ def gone(*, kept: bool) -> str:
     return "`hudictl undo` brings the files back." if kept else "Deleted files cannot be recovered."
 
 
-def undo_text(undo: str | None) -> str:
-    """The end of a result: how to go back, if the files are kept."""
-    return f"; until the table is changed again, `{command_of('undo', undo)}` brings all back" if undo else ""
+def undo_text(*undos: str | None) -> str:
+    """The end of a result: how to go back, if the files are kept; of several operations, in the order of the undos."""
+    commands = ", then ".join(f"`{command_of('undo', undo)}`" for undo in undos if undo)
+    return f"; until the table is changed again, {commands} brings all back" if commands else ""
 
 
 def quoted(word: str) -> str:

@@ -12,6 +12,7 @@ from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, show_result, text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.cli.to_copy import to_copy
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed, Unreadable
 from hudictl.phrases import SEE_CHECK
 from hudictl.render.json import ChangeOutcome, envelope
@@ -233,7 +234,7 @@ def kept_where(table: "Table") -> str:
     from hudictl.render.keeping import keeping_line
     from hudictl.table.kept import keeps_versions
 
-    return keeping_line(keeps_versions(table))
+    return to_copy().text(keeping_line(keeps_versions(table)))
 
 
 def _show_plan(command: ChangeCommand[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:

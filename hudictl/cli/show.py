@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudictl.cli.options import TableOptions
 from hudictl.cli.streams import emit, emit_parts, say
+from hudictl.cli.to_copy import to_copy
 from hudictl.errors import HudictlError
 from hudictl.phrases import printable
 from hudictl.render.json import ChangeOutcome, envelope, row_line, stream_envelope
@@ -68,6 +69,7 @@ def show_result(
     outcome: ChangeOutcome | None = None,
 ) -> None:
     """A result dataclass in JSON, with notes; in text the lines that say the same. ``outcome`` is a change's."""
+    lines, notes = (list(map(to_copy().text, said)) for said in (lines, notes))
     if common.json:
         emit_parts(envelope(command, table, notes=notes, **_said(outcome), result=result))
         return

@@ -57,8 +57,8 @@ _BY_IMPORTANCE = {
     "completed_utc file_id",
     "RestoreRow": "time state target diagnosis problem | instants files failed newest oldest rollback_blocks "
     "partitions completed_utc duration_ms timeline requested_utc",
-    "RollbackOutcome": "instant outcome exit_code message | files_kept files_deleted bytes_deleted rollback "
-    "metadata_table",
+    "RollbackOutcome": "instant outcome exit_code message | files_kept files_deleted bytes_deleted rollback_blocks "
+    "rollback metadata_table",
     "RollbackRow": "time state target diagnosis problem | target_action files failed rollback_blocks partitions "
     "completed_utc duration_ms timeline requested_utc",
     "SavepointFile": "name partition bytes",

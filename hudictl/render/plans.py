@@ -191,7 +191,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
 def _keeping_lines(*, keeps: bool) -> list[str]:
     if not keeps:
         return []
-    return ["The files to delete are kept: `hudictl undo` can bring them back until the next write."]
+    return ["The files to delete are kept: until the next write an undo can bring them back."]
 
 
 def rollback_lines(plan: RollbackPlan) -> list[str]:

@@ -46,6 +46,22 @@ def test_0_what_failed_is_rolled_back(unpack: Unpack, tell: Tell, version: str) 
     assert clean(tell, copy).code == 0
 
 
+def test_rollback_blocks_are_counted_and_the_undo_is_named(unpack: Unpack, tell: Tell) -> None:
+    """No file is deleted, and yet something is done; each command can be copied."""
+    copy = unpack("v6", "mor_failed_lazy")
+    plan, before = clean(tell, copy, "--plan", "--keep-files"), tree(copy.path, ".hoodie/.hudictl")
+    assert "rollback blocks" in plan.out.splitlines()[0]
+    assert f"take space until `hudictl undo drop --table={copy.path} --engine=local`" in plan.out
+    said = clean(tell, copy, "--yes", "--keep-files", "-o", "json")
+    (row,) = said.json["rows"]
+    assert (row["files_deleted"], row["rollback_blocks"]) == (0, 2)
+    undo = f"hudictl undo --table={copy.path} --engine=local {row['undo']}"
+    assert said.json["notes"] == [f"until the table is changed again, `{undo}` brings all back"]
+    undone = tell("undo", row["undo"], "-t", copy.path, "--engine", "local", "--idle", "0s", "--yes")
+    assert f"{row['instant']} is pending again, and 0 files (0 B) are back; rollback blocks removed: 2\n" in undone.out
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
 @VERSIONS
 def test_0_what_nobody_can_tell_is_left_alone_and_named(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_failed_direct")

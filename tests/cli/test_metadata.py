@@ -184,7 +184,8 @@ def test_drop_and_undo(unpack: Unpack, tell: Tell, names: tuple[str, ...]) -> No
     assert said.code == 0
     assert "are moved into .hoodie/.hudictl/undo" in said.out
     (time,) = room_times(copy.table)
-    assert f"until the table is changed again, `hudictl undo {time}` brings all back" in said.out
+    undo = f"hudictl undo --table={copy.path} --engine=local {time}"
+    assert f"until the table is changed again, `{undo}` brings all back" in said.out
     said = tell("undo", time, "-t", copy.path, *LOCAL, "--yes")
     of = f" of {names[0]}" if names else ""
     assert said.out.splitlines()[1].startswith(f"Undo the metadata drop {time}{of}, begun at ")

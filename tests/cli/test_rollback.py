@@ -34,7 +34,7 @@ def test_the_undo_of_a_pending_write_names_it(unpack: Unpack, tell: Tell) -> Non
     done = tell(*line(copy, target, "--keep-files", "--idle", "0s", "--yes", "-o", "json")).json["result"]
     said = tell("undo", done["undo"], "-t", copy.path, *LOCAL, "--idle", "0s", "--yes")
     assert said.code == 0
-    assert f": {target} and {done['files_deleted']} files (" in said.out
+    assert f": {target} is pending again, and {done['files_deleted']} files (" in said.out
     assert newest(copy) == target
 
 

@@ -12,7 +12,6 @@ from hudictl.cli.options import PATH, ChangeOptions, accept_lost_option, gathere
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.services import add_list_and_show
 from hudictl.cli.show import PLANNED, show_result
-from hudictl.cli.to_copy import to_copy
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options
 from hudictl.errors import Refused, UsageError
@@ -232,8 +231,7 @@ def leftovers_change(
         if plan.nothing:
             return said
         # Nobody has seen these in a saved plan: who looks at them can remove them.
-        resume = to_copy().text("`hudictl resume` would remove")
-        return f"{said}; {resume} {_leftovers(plan)}" if name == "apply" else None
+        return f"{said}; `hudictl resume` would remove {_leftovers(plan)}" if name == "apply" else None
 
     return ChangeCommand(
         name=name,

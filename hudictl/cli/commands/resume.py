@@ -124,7 +124,7 @@ def _discard(change: ChangeOptions, pending: "Pending", idle_ms: int) -> list[st
             confirm(table_line(table), f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
             with working(table):
                 plan = planned.execute() or plan
-            said = f"discarded {times}: the table's data was not changed{undo_text(plan.undo)}"
+            said = f"discarded {times}: the table's data was not changed{to_copy().text(undo_text(plan.undo))}"
     if change.common.json and pending.finish:
         return [*lines, said]
     notes = PLANNED if change.plan else ()

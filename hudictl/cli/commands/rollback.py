@@ -149,7 +149,11 @@ def run_rollbacks(
         if kept:
             told = f"files kept although their names contain an instant that is rolled back: {kept:,}"
             said = [*said, to_copy().text(f"{told}; `hudictl orphans list` shows them afterwards")]
-        hidden = ("hint",) if kept else ("files_kept", "hint")
+        undos = sorted({entry.undo for entry in outcomes if entry.undo}, reverse=True)
+        if undos:
+            said = [*said, to_copy().text(undo_text(*undos).removeprefix("; "))]
+        counted = ("files_kept", "rollback_blocks")
+        hidden = ("hint", "undo", *(name for name in counted if not any(getattr(row, name) for row in outcomes)))
         outcomes = to_copy().all_of(tuple(outcomes))
         said = [*said, *(f"{entry.instant}: {entry.hint}" for entry in outcomes if entry.hint)]
         show_rows(common, name, table.uri, outcomes, RollbackOutcome, empty, hidden, said, outcome)

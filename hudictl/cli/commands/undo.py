@@ -12,6 +12,7 @@ from hudictl.cli.pace import profile_given
 from hudictl.cli.tree import CommandWithMore
 from hudictl.cli.writers_options import change_options, change_options_without_engine
 from hudictl.errors import UsageError
+from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.formats.layouts import UNDO
 from hudictl.library import changes
 from hudictl.library.times import age_ms
@@ -106,13 +107,18 @@ def undo_change(instant: str, idle_ms: int) -> "ChangeCommand[UndoPlan, UndoResu
 def _back(plan: "UndoPlan", result: "UndoResult") -> str:
     from hudictl.ops.session import Kind
 
-    if plan.metadata_table and not (result.instants or result.files):
+    pending = plan.pending_again
+    if plan.metadata_table and not (result.instants or result.files or pending):
         return "the metadata table is back"
-    instants = count_of(len(result.instants), "instant")
-    if plan.of == Kind.ROLLBACK.value and not result.instants:
-        # A write that was pending: no reader sees it.
-        instants = ", ".join(filter(None, plan.targets))
-    return f"{instants} and {count_of(result.files, 'file')} ({size(result.bytes)}) are back"
+    back = count_of(len(result.instants), "instant")
+    if pending:
+        # No reader sees it.
+        back = f"{', '.join(pending)} {'is' if len(pending) == 1 else 'are'} pending again,"
+    elif plan.of == Kind.ROLLBACK.value and not result.instants:
+        back = ", ".join(filter(None, plan.targets))
+    blocks = sum(not path.endswith(PARTITION_METAFILE) for path in plan.files_removed)
+    gone = f"; rollback blocks removed: {blocks:,}" if blocks and plan.of == Kind.ROLLBACK.value else ""
+    return f"{back} and {count_of(result.files, 'file')} ({size(result.bytes)}) are back{gone}"
 
 
 def _drop_change(

@@ -70,6 +70,14 @@ class UndoPlan:
         return self.room.targets
 
     @property
+    def pending_again(self) -> tuple[str, ...]:
+        """What a rollback has removed and readers did not see before it."""
+        names = [seen.path.rpartition("/")[2] for seen in self.room.before if not of_metadata_table(seen.path)]
+        visible = {time_in_name(name) for name in names if name.rpartition(".")[2] in COMMIT_ACTIONS}
+        targets = self.targets if self.of == Kind.ROLLBACK.value else ()
+        return tuple(time for time in targets if time and time not in visible)
+
+    @property
     def begun_at(self) -> str:
         return self.room.begun_at
 

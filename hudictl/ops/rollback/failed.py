@@ -41,18 +41,22 @@ class RollbackOutcome:
     """The outcome of one instant; ``exit_code``, ``message`` and ``hint`` (what to do) are those of its failure, or of
     what was found when it was done. Without these, ``message`` is why a metadata table is deleted that was to be kept,
     and which files are kept. ``files_kept``: how many have the instant's name, and no record proves that they are its
-    own. What a rollback has deleted or kept that ended before is not counted, and its ``metadata_table`` is None."""
+    own. What a rollback has deleted or kept that ended before is not counted, and its ``metadata_table`` is None.
+    ``rollback_blocks``: how many are written, which hide the write's blocks in logs of others. ``undo``: as in
+    ``RollbackResult``."""
 
     instant: str
     outcome: str
     rollback: str | None
     files_deleted: int
     bytes_deleted: int
+    rollback_blocks: int
     files_kept: int
     metadata_table: str | None
     exit_code: int
     message: str
     hint: str = ""
+    undo: str | None = None
 
 
 def choose_failed(session: Session, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
@@ -174,7 +178,7 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
     if rollback is None:
         return None
     session.monitor.note(f"{time} was rolled back by {rollback}")
-    outcome = RollbackOutcome(time, "rolled back", rollback, 0, 0, 0, None, 0, "")
+    outcome = RollbackOutcome(time, "rolled back", rollback, 0, 0, 0, 0, None, 0, "")
     try:
         still_required(session.table, rollback, options.require_index)
     except Findings as error:
@@ -184,7 +188,7 @@ def _ended(session: Session, time: str, options: RollbackOptions) -> RollbackOut
 
 def _failed(time: str, error: HudictlError) -> RollbackOutcome:
     hint = error.hint or (SEE_CHECK if isinstance(error, Unreadable) else "")
-    return RollbackOutcome(time, error.slug, None, 0, 0, 0, None, error.exit_code, error.message, hint)
+    return RollbackOutcome(time, error.slug, None, 0, 0, 0, 0, None, error.exit_code, error.message, hint)
 
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:
@@ -195,6 +199,7 @@ def planned(plan: RollbackPlan) -> RollbackOutcome:
         rollback=plan.resumes,
         files_deleted=plan.undo.files_to_delete,
         bytes_deleted=plan.undo.bytes_to_delete,
+        rollback_blocks=len(plan.removal.blocks),
         files_kept=len(plan.files_kept),
         metadata_table=plan.undo.metadata_table.fate,
         exit_code=0,
@@ -211,10 +216,12 @@ def rolled_back(result: RollbackResult) -> RollbackOutcome:
         rollback=result.rollback,
         files_deleted=result.files_deleted,
         bytes_deleted=result.bytes_deleted,
+        rollback_blocks=result.rollback_blocks,
         files_kept=len(result.files_kept),
         metadata_table=result.metadata_table,
         exit_code=0,
         message="; ".join(filter(None, (result.metadata_table_given_up, _kept_text(result.files_kept)))),
+        undo=result.undo,
     )
 
 
