@@ -112,7 +112,7 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     assert resume(tell, copy, "--discard-rollbacks").out == "nothing is pending\n"
     (number,) = room_times(copy.table)
-    assert f"`hudictl undo {number}`" in done.out
+    assert f"`hudictl undo --table={copy.path} --engine=local {number}`" in done.out
     assert tell("undo", number, "-t", copy.path, "--yes", "--idle", "0s").code == 0
     assert tree(copy.path, OWN) == {path: file for path, file in before.items() if not path.startswith(OWN)}
 

@@ -42,8 +42,8 @@ class RollbackOutcome:
     what was found when it was done. Without these, ``message`` is why a metadata table is deleted that was to be kept,
     and which files are kept. ``files_kept``: how many have the instant's name, and no record proves that they are its
     own. What a rollback has deleted or kept that ended before is not counted, and its ``metadata_table`` is None.
-    ``rollback_blocks``: how many are written, which hide the write's blocks in logs of others. ``undo``: as in
-    ``RollbackResult``."""
+    ``rollback_blocks``: how many are written, which hide the write's blocks in logs of others. ``undo``: what
+    ``hudictl undo`` takes, if the deleted files are kept; of rollbacks that ran together, all of them."""
 
     instant: str
     outcome: str
