@@ -42,6 +42,7 @@ _FILES = "-files.json"
 _OF_KEPT = re.compile(rf"{_KEPT}(\d+)(?:\.json|{re.escape(_FILES)})?")
 _OF_DROPPED = re.compile(rf"{DROPPED}(\d+)(?:-.+)?", re.DOTALL)
 # The backup first: readers use it if the properties are missing.
+_TIMED = re.compile(r"(?<!\d)[1-9]\d{16}")
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 
 
@@ -301,7 +302,9 @@ def _has_changed(before: Mapping[str, list[int]], now: Mapping[str, list[int]]) 
     """Whether another writer has written into the folder since its files were recorded. A copy of the table may have
     the same files, each with another time: a writer adds files, and leaves others as they were."""
     changed = [path for path, seen in now.items() if before.get(path) != seen]
-    copied = len(changed) == len(now) and all(before.get(path, [])[:1] == now[path][:1] for path in changed)
+    same = len(changed) == len(now) and all(before.get(path, [])[:1] == now[path][:1] for path in changed)
+    # A metadata table that is just being built has the names and sizes that the one before had at its beginning.
+    copied = same and any(map(_TIMED.search, now))
     return bool(changed) and not copied
 
 
