@@ -3,19 +3,25 @@
 import importlib
 import logging
 import os
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hudictl.errors import StorageFailed
 from hudictl.storage.base import Credentials, FileStatus, refuse_larger
 from hudictl.storage.batches import in_batches
 from hudictl.storage.patience import LATER
-from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage, errors, status
+from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage, at_once, errors, status
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
 _ONCE: Mapping[str, int] = {"retry_total": 0}
 """How deletions are sent: the client itself would wait half a minute, and send them again without a look."""
+_WHOLE = (None, "success")
+"""What a blob says of the copy that has made it, if one has."""
+_COPY_SECONDS = 120
+_POLL_SECONDS = 0.5
 _OPTIONS = ("connection_string", "account_key", "sas_token", "client_secret", "credential")
 _VARIABLES = (
     *("AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"),
@@ -100,6 +106,46 @@ class AzureStorage(RemoteStorage):
                 return str((await client.upload_blob(body, **condition))["etag"])
 
         return self._run(put())
+
+    def unfinished(self, paths: Sequence[str]) -> frozenset[str]:
+        def is_whole(path: str) -> bool:
+            with errors("get the status of", path):
+                found = self._copy_of(path)
+                return found is None or found.status in _WHOLE
+
+        return frozenset(path for path, whole in zip(paths, at_once(is_whole, paths), strict=True) if not whole)
+
+    def _copy_object(self, source: str, target: str) -> None:
+        from azure.core.exceptions import HttpResponseError
+
+        try:
+            super()._copy_object(source, target)
+        except HttpResponseError as error:
+            # Of an earlier try, which has died.
+            if getattr(error, "error_code", None) != "PendingCopyOperation":
+                raise
+        until_s = time.monotonic() + _COPY_SECONDS
+        # The service may go on after its answer; meanwhile there is an empty blob.
+        while (found := self._copy_of(target)) is not None and found.status not in _WHOLE:
+            if found.status != "pending":
+                raise StorageFailed(f"the copy of {source} has {found.status}: {found.status_description}", path=source)
+            if time.monotonic() > until_s:
+                raise StorageFailed(f"the copy of {source} goes on for more than {_COPY_SECONDS} s", path=source)
+            time.sleep(_POLL_SECONDS)
+
+    def _copy_of(self, path: str) -> Any:
+        """The copy that has made a blob, with its ``status``; None where there is no blob. Raises what the driver
+        raises."""
+        from azure.core.exceptions import ResourceNotFoundError
+
+        async def asked() -> Any:
+            async with self._blob(path) as client:
+                return (await client.get_blob_properties()).copy
+
+        try:
+            return self._run(asked())
+        except ResourceNotFoundError:
+            return None
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
         refused, guard = self._refused, self.guard

@@ -189,6 +189,11 @@ class Storage(Protocol):
     def copy_file(self, source: str, target: str) -> None:
         """Copies a small file; one that is at the target already stays. Raises FileNotFoundError."""
 
+    def unfinished(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of some files that are no whole copies: the store is at work on them, or has given up. Only Azure shows
+        such files, without bytes."""
+        return frozenset()
+
 
 @runtime_checkable
 class Folders(Protocol):

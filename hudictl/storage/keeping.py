@@ -203,12 +203,15 @@ def made_path(room: str, path: str) -> str:
 
 
 def kept_files(storage: Storage, room: str, *, versions: bool = False) -> dict[str, FileStatus]:
-    """The files that a room has, by the paths that they were at, without their sidecars, which go with them. Raises
-    StorageFailed."""
+    """The files that a room has, by the paths that they were at, without their sidecars, which go with them; nor copies
+    that are not whole: their files are still there. Raises StorageFailed."""
     # Where versions are recorded, what was created is never kept.
     made = frozenset() if versions else made_files(storage, room)
     found = without_sidecars(dict(files_below(storage, f"{room}/{_KEPT}")))
-    return {path: status for path, status in found.items() if path not in made}
+    not_whole = storage.unfinished([kept_path(room, path) for path, status in found.items() if not status.size])
+    return {
+        path: status for path, status in found.items() if path not in made and kept_path(room, path) not in not_whole
+    }
 
 
 def made_files(storage: Storage, room: str) -> frozenset[str]:

@@ -270,13 +270,18 @@ class RemoteStorage(Storage):
         found = self.stat(source)
         if found is None:
             raise FileNotFoundError(source)
-        if not over and self.stat(target) is not None:
+        # Its size says nothing: of a file that was replaced since, the one at the target stays.
+        if not over and self.stat(target) is not None and not self.unfinished([target]):
             return
-        self.filesystem.cp_file(self._path(source), self._path(target))
+        self._copy_object(source, target)
         copied = self.stat(target)
         if copied is None or copied.size != found.size:
             size = "no file" if copied is None else f"{copied.size:,} bytes"
             raise StorageFailed(f"the copy of {source} has {size}, not {found.size:,}", path=source)
+
+    def _copy_object(self, source: str, target: str) -> None:
+        """Returns when the copy is whole. Raises StorageFailed; what the driver raises."""
+        self.filesystem.cp_file(self._path(source), self._path(target))
 
     def _objects_below(self, folder: str) -> Sequence[str]:
         """All objects in a folder, and those that represent it: Hadoop's, and those of older and Amazon's connectors.

@@ -11,9 +11,33 @@ WORKERS = "workers.py"
 MARKERS = "table/writers/markers.py"
 REMOTE = "storage/remote.py"
 S3 = "storage/s3.py"
+AZURE = "storage/azure.py"
+KEEPING = "storage/keeping.py"
+AZURE_COPIES = ("storage/test_azure_copies.py",)
 FATES = "table/logs/scan.py"
 
 FAULTS = (
+    Fault(
+        REMOTE,
+        " and not self.unfinished([target])",
+        "",
+        "an empty blob counts as the copy of a file, which is deleted",
+        AZURE_COPIES,
+    ),
+    Fault(
+        KEEPING,
+        " and kept_path(room, path) not in not_whole",
+        "",
+        "an undo replaces a file by an empty one that was to become its copy",
+        AZURE_COPIES,
+    ),
+    Fault(
+        AZURE,
+        "while (found := self._copy_of(target)) is not None and found",
+        "while False and (found := self._copy_of(target)) is not None and found",
+        "a file whose copy ends after the answer is left, and the operation incomplete",
+        AZURE_COPIES,
+    ),
     Fault(
         BASE,
         "    if size > most_bytes:\n",
