@@ -29,6 +29,8 @@ _VARIABLES = (
 )
 
 _log = logging.getLogger(__name__)
+# It logs each answer that is no XML, as a gateway's, which Python prints unless there is a handler.
+logging.getLogger("azure").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from hudictl.storage.batches import in_batches
 from hudictl.storage.remote import AS_VERSIONS, FOR_DAYS, RemoteStorage
 from hudictl.storage.swap import LOCK_BYTES, Versioned
 
+# It logs each refused request with a traceback, which Python prints unless there is a handler.
+logging.getLogger("gcsfs").addHandler(logging.NullHandler())
+
 
 @dataclass(frozen=True)
 class GcsStorage(RemoteStorage):
@@ -26,8 +29,6 @@ class GcsStorage(RemoteStorage):
     def _driver(base: str) -> Any:
         # The one that fsspec knows asks for the bucket's kind over gRPC, before each request: where that fails, as
         # behind many a firewall, for a minute or more each time (seen with gcsfs 2026.10.1).
-        # It also logs each refused request with a traceback, which Python prints unless there is a handler.
-        logging.getLogger("gcsfs").addHandler(logging.NullHandler())
         return importlib.import_module("hudictl.storage.gcs_driver").GuardedTries
 
     @staticmethod

@@ -1,5 +1,6 @@
 """Azure's driver asks for the names that it is given: here without a server, in ``tests/stores`` with one."""
 
+import logging
 import pickle
 
 import pytest
@@ -29,3 +30,9 @@ def test_an_account_in_the_uri_and_another_in_the_options() -> None:
     with pytest.raises(StorageFailed, match="account_name"):
         open_storage("abfs://lake@acc.dfs.core.windows.net/t", ".tmp", {**ACCOUNT, "account_name": "other"})
     open_storage("abfs://lake@acc.dfs.core.windows.net/t", ".tmp", {**ACCOUNT, "account_name": "acc"})
+
+
+def test_what_azures_libraries_log_is_not_printed() -> None:
+    """Python prints what no handler takes: then an error in JSON would not be alone."""
+    open_storage("abfs://lake@acc.dfs.core.windows.net/t", ".tmp", ACCOUNT)
+    assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("azure").handlers)

@@ -1,8 +1,10 @@
 """S3, by moto: the contracts, requests that are counted, slow and forgetful stores, versions of deleted objects."""
 
+import gc
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -120,6 +122,16 @@ def test_an_option_of_another_type_is_told_without_its_value(key: str, text: str
 
 def test_credentials_are_not_in_what_is_printed(s3: S3) -> None:
     assert s3.options["secret"] not in repr(open_storage(f"s3://{BUCKET}/t", ".tmp", s3.options))
+
+
+def test_a_table_that_is_not_used_any_more_leaves_the_memory(s3: S3) -> None:
+    store = open_storage(f"s3://{BUCKET}/t", ".tmp", s3.options)
+    assert isinstance(store, S3Storage)
+    assert store.stat("absent") is None
+    driver = weakref.ref(store.filesystem)
+    del store
+    gc.collect()
+    assert driver() is None
 
 
 def test_objects_that_stand_for_folders(s3: S3, opened: S3Storage) -> None:

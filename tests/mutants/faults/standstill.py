@@ -89,8 +89,8 @@ FAULTS = (
     ),
     Fault(
         "storage/s3_names.py",
-        "            self.guard.refuse_late()\n",
-        "            pass\n",
+        "        driver.guard.refuse_late()\n",
+        "        pass\n",
         "s3fs sends a deletion again when others have written",
         TRIES,
     ),
