@@ -21,6 +21,10 @@ from hudictl.table.writers.beat import kept_alive
 DEAD_AFTER_MS = 60_000
 MAX_SKEW_MS = 1_000
 
+_LEFT: set[str] = set()
+"""The ids of claims that this process has ended and could not release, as after its credentials had expired. They end
+with the process, but that of a notebook goes on for days: only its own memory knows that nobody works under them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -179,7 +183,7 @@ def _refuse_living(storage: Storage, number: int) -> None:
     if alive:
         raise Conflict(
             f"another hudictl is using this table: `{owner.command}` on {owner.host}, process {owner.pid}",
-            hint="wait for it to end, then run the command again",
+            hint="wait for this process to end, then run the command again",
             claim=number,
             host=owner.host,
             pid=owner.pid,
@@ -199,9 +203,11 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
 
 
 def _release(held: Claim) -> None:
+    _LEFT.add(held.owner.uuid)
     # On a full disk the claim cannot be released, but it ends with this process anyway.
     with suppress(StorageFailed):
         held.storage.replace(claim_path(held.number), _encode(held.owner, released=True))
+        _LEFT.discard(held.owner.uuid)
 
 
 def _clear_scratch(storage: Storage) -> None:
@@ -253,8 +259,10 @@ def _process_start(pid: int) -> str:
 
 
 def _alive(owner: Owner) -> bool:
-    """Whether the process runs on this host. A signal also finds processes that /proc hides; for psutil these do not
-    exist."""
+    """Whether the process runs on this host, and has not ended what it did under this claim. A signal also finds
+    processes that /proc hides; for psutil these do not exist."""
+    if owner.uuid in _LEFT:
+        return False
     try:
         os.kill(owner.pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -30,6 +30,12 @@ FAULTS = (
         "a slow process goes on beside the holder of a higher link",
     ),
     Fault(
+        FILE,
+        "    if owner.uuid in _LEFT:\n",
+        "    if owner.pid == os.getpid():\n",
+        "two threads of a program change a table at the same time",
+    ),
+    Fault(
         LOCK,
         "                delete_all(self.storage, [self.path])\n",
         "                self.storage.delete([self.path])\n",

@@ -452,3 +452,21 @@ def test_a_full_disk_does_not_hide_the_error_of_the_work(store: LocalStorage, mo
 
     with pytest.raises(ZeroDivisionError), claim(store, "x"):
         work()
+
+
+def test_a_claim_that_could_not_be_released_does_not_hold_its_own_process(
+    store: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook gets new credentials, and goes on. A claim that its other thread holds is one all the same."""
+
+    def expired(*_: Any) -> None:
+        raise StorageFailed("the token has expired")
+
+    with monkeypatch.context() as patch, claim(store, "first"):
+        patch.setattr(LocalStorage, "replace", expired)
+    assert not json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
+    assert living_owner(store, int(time.time() * 1000)) is None
+    with claim(store, "second") as held:
+        assert held.number == 2
+        with pytest.raises(Conflict, match="`second`"), claim(store, "third"):
+            pass
