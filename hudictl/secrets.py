@@ -1,8 +1,10 @@
 """What is secret: which settings, by their keys; and texts without secrets, for all that is printed or kept."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote
 
 _SECRET = re.compile(
     r"secret|pass(wd|w|phrase|$|[._-])|pwd|token|credential|authorization|connection[._-]?string"
@@ -20,9 +22,11 @@ _SHORTEST = 6
 """Characters of a secret that texts are searched for: a shorter one may be a part of any word."""
 _USER = re.compile(r"://[^\s\"'/:@\[]*:(?!\d{1,5}(?:[/,?#\s\"']|$))(?:(?!://)[^\s\"'])*@")
 """A user with a password in a URI: a password may have a slash, and what begins like a port is none."""
-_SIGNED = re.compile(r"([?&](?:delegation|sig|X-Amz-(?:Signature|Credential|Security-Token))=)[^&\s\"']+")
-_SIGNS = ("delegation=", "sig=", "X-Amz-")
-"""What gives its reader access, in a URI's query: HDFS's delegation tokens, signatures of Azure and S3."""
+_SIGNED = re.compile(r"([?&](?:delegation|access_token|sig|X-Amz-(?:Signature|Credential|Security-Token))=)[^&\s\"']+")
+_SIGNS = ("delegation=", "access_token=", "sig=", "X-Amz-")
+"""What gives its reader access, in a URI's query: tokens of HDFS and Google, signatures of Azure and S3."""
+_PUBLIC = ("anon", "cache", "cloud", "browser", "google_default")
+"""What gcsfs knows as a token besides a secret."""
 
 
 _GIVEN: set[str] = set()
@@ -31,7 +35,9 @@ _GIVEN: set[str] = set()
 
 def hide_in_errors(settings: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
     """No error will show these secrets, nor those among the settings, by their keys."""
-    _GIVEN.update(secrets, (value for key, value in settings.items() if looks_secret(key)))
+    _GIVEN.update(
+        secrets, (value for key, value in settings.items() if looks_secret(key) and not is_public(key, value))
+    )
 
 
 def masked_error(text: str) -> str:
@@ -47,6 +53,11 @@ def value_shown(key: str, value: str | None) -> str | None:
 def looks_secret(key: str) -> bool:
     """Whether the value of a setting is secret, by its key."""
     return bool(_SECRET.search(key))
+
+
+def is_public(key: str, value: str) -> bool:
+    """Whether a setting whose key looks secret says only where the secret is: gcsfs takes the path of a file, too."""
+    return key == "token" and (value in _PUBLIC or os.path.isabs(value))
 
 
 def is_harmless(key: str) -> bool:
@@ -74,6 +85,7 @@ def without(text: str, secrets: Iterable[str]) -> str:
     """A text, or JSON, without these secrets; data may have URIs of its own, which are left as they are."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
-            for form in (secret, json.dumps(secret)[1:-1]):
+            # Also as JSON and URLs have it.
+            for form in {secret, json.dumps(secret)[1:-1], quote(secret), quote(secret, safe="")}:
                 text = text.replace(form, "***")
     return text

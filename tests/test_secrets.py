@@ -64,6 +64,7 @@ def test_harmless_is_what_is_known_to_be_so() -> None:
         ('"http://u:hush@h","http://:p@w@h/x"', '"http://***@h","http://***@h/x"'),
         ("http://a:b@h http://c@h", "http://***@h http://c@h"),
         ("/webhdfs/v1/t?op=OPEN&delegation=HAAF_x&offset=1", "/webhdfs/v1/t?op=OPEN&delegation=***&offset=1"),
+        ("/tokeninfo?access_token=ya29.a (Caused by x)", "/tokeninfo?access_token=*** (Caused by x)"),
         ("https://h/c?sig=a%2F&X-Amz-Signature=0f&x=1", "https://h/c?sig=***&X-Amz-Signature=***&x=1"),
     ],
 )
@@ -90,6 +91,7 @@ def test_secrets_are_masked_in_texts_and_in_json() -> None:
     secret = 'hush"hush\\'
     assert masked(f"cannot use {secret}", [secret]) == "cannot use ***"
     assert json.loads(masked(json.dumps({"error": f"no {secret}"}), [secret])) == {"error": "no ***"}
+    assert masked("?a=a%2Fb%2Bc%3D&b=a/b%2Bc%3D", ["a/b+c="]) == "?a=***&b=***"
     assert masked("the longer secret goes first", ["secret", "longer secret"]) == "the *** goes first"
 
 

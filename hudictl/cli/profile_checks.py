@@ -8,10 +8,7 @@ from hudictl.cli.profiles import resolved, writers_settings_of
 from hudictl.errors import HudictlError
 from hudictl.library.profiles import MAPS, Profile, is_reference, leaves, place_of
 from hudictl.reports.doctor.checkup import MISSING, WARNING, Checkup
-from hudictl.secrets import looks_secret
-
-_PUBLIC = ("anon", "cache", "cloud", "browser", "google_default")
-"""What gcsfs knows as a token besides a secret."""
+from hudictl.secrets import is_public, looks_secret
 
 
 def profile_checkups(profile: Profile) -> Iterator[Checkup]:
@@ -44,7 +41,7 @@ def _secrets(profile: Profile) -> Iterator[Checkup]:
             kind, path = place_of(value, profile)
             if kind == "file" and (readers := _readers(path)):
                 yield Checkup("profile", WARNING, f"{profile.where(key)}: {path}{readers}", f"chmod go= {path}")
-        elif looks_secret(key.partition(".")[2]) and not _is_public(key, value):
+        elif looks_secret(key.partition(".")[2]) and not is_public(key.partition(".")[2], value):
             text = f"{profile.where(key)} is a text{_readers(profile.file)}"
             yield Checkup("profile", WARNING, text, 'write { env = "NAME" } or { file = "/path" } instead')
 
@@ -55,8 +52,3 @@ def _readers(file: str) -> str:
     except OSError:
         return ""
     return ", which other users can read" if mode & (stat.S_IRGRP | stat.S_IROTH) else ""
-
-
-def _is_public(key: str, value: str) -> bool:
-    # gcsfs takes the path of a file, too.
-    return key == "storage_options.token" and (value in _PUBLIC or os.path.isabs(value))

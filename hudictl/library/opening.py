@@ -71,7 +71,7 @@ def open(
     if engine not in (None, *ENGINES):
         raise UsageError(f"engine={engine!r}: write {' or '.join(map(repr, ENGINES))}")
     secrets: set[str] = set()
-    for given in (storage_options, hoodie_conf, spark_conf):
+    for given in (hoodie_conf, spark_conf):
         hide_in_errors(given or {})
     known = profile_named(profile, read_profiles(config)) if profile else None
     if not os.fspath(uri) and not (known and known.uri):

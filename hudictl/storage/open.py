@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hudictl.errors import UsageError
-from hudictl.secrets import has_password
+from hudictl.secrets import has_password, hide_in_errors
 from hudictl.storage.base import Credentials, Storage
 from hudictl.storage.local import LocalStorage
 from hudictl.storage.uri import kind_of, local_path
@@ -28,13 +28,14 @@ def open_storage(
     Args:
         uri: a path, ``file:`` URI, or any URI that fsspec knows.
         scratch: a folder, relative to the base, for temporary files.
-        options: fsspec's options for the store.
+        options: fsspec's options for the store; no error will show what is secret in them.
         single_operator: no other hudictl runs; needed where a store cannot create exclusively.
 
     Raises:
         UsageError: an empty or malformed URI, one of an object store without a bucket, or one with a password.
         StorageFailed: the store cannot be opened.
     """
+    hide_in_errors(options or {})
     if not uri:
         raise UsageError("the table's URI is empty", hint="specify it with --table or HUDICTL_TABLE")
     if not _SCHEME.match(uri) or uri.startswith("file:"):

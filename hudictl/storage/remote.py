@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
-from hudictl.secrets import masked
+from hudictl.secrets import masked_error
 from hudictl.storage.base import PIECE_BYTES, Credentials, DeleteOutcome, FileStatus, Storage, inside
 from hudictl.storage.guard import Guard, TooLateError
 from hudictl.storage.patience import Kept, patiently
@@ -425,7 +425,7 @@ def at_once(function: Callable[[_Item], _Value], items: Sequence[_Item]) -> list
 
 def words(error: Exception) -> str:
     """What a driver says, without what gives its reader access: the URL of a request may be in it."""
-    return masked(str(error)) or type(error).__name__
+    return masked_error(str(error)) or type(error).__name__
 
 
 _NO_BUCKET = re.compile(r"\(NoSuchBucket\)|ErrorCode:ContainerNotFound|^(?:https?://.+/)?b/[^/]{3,}/o$", re.MULTILINE)

@@ -77,6 +77,22 @@ def test_uris_in_errors_lose_their_secrets(
     assert HUSH not in kept
 
 
+def test_a_secret_option_is_in_no_error(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver may quote it, also as an address has it; where the secret is, is told."""
+    copy, token, place = unpack("v9", "cow_part"), "ya29.a/b+c==", "/run/secrets/lake.json"
+
+    def quote(*_: object, **__: object) -> None:
+        raise StorageFailed(f"no answer to {token}, t=ya29.a%2Fb%2Bc%3D%3D with {place}")
+
+    monkeypatch.setattr(LocalStorage, "read", quote)
+    for option in ("account_key", "token"):
+        said = tell("table", "show", "-t", copy.path, "--storage-option", f"{option}={token}")
+        assert (said.code, said.out) == (15, "")
+        assert "no answer to ***, t=*** with" in said.err
+    said = tell("table", "show", "-t", copy.path, "--storage-option", f"token={place}")
+    assert place in said.err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("uri", [f"s3://ann:{HUSH}/x@bucket/t", f"https://ann:{HUSH}@h/t", f"hdfs://ann:{HUSH}@h/t"])
 def test_a_password_in_the_uri_of_a_table_is_refused(tell: Tell, uri: str) -> None:

@@ -130,6 +130,13 @@ FAULTS = (
         (f"{SECRETS}::test_uris_in_errors_lose_their_secrets",),
     ),
     Fault(
+        "storage/open.py",
+        "    hide_in_errors(options or {})\n",
+        "",
+        "a store's token that is an option is in the error that is sent to everybody on duty",
+        (f"{SECRETS}::test_a_secret_option_is_in_no_error",),
+    ),
+    Fault(
         "errors.py",
         "masked_error(message), masked_error(hint)",
         "message, hint",
