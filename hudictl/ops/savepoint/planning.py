@@ -15,7 +15,7 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
-from hudictl.ops.session import Session, writable_signs
+from hudictl.ops.session import Kind, Session, writable_signs
 from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.files.borrowed import borrowed_logs
@@ -32,6 +32,7 @@ from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
+from hudictl.table.operations import last_operation_on, read_operation
 from hudictl.table.settings import ARCHIVE_BEYOND_SAVEPOINT, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
@@ -40,6 +41,8 @@ from hudictl.table.timeline.commits import LazyCommits
 _ENOUGH = 0.9
 """The share of its period after which a repeated savepoint is due again: jobs do not start to the second, and one that
 had to wait must not cost the next one."""
+_SOON_MS = 60_000
+"""Within this time after its beginning a command has made the first file of a savepoint."""
 
 
 def young_savepoint(table: Table, tag: str, every_ms: int) -> str | None:
@@ -178,7 +181,8 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
             instants=writing,
         )
     lone = signs.timeline.find(commit.time, fmt.SAVEPOINT)
-    if lone is not None and signs.timeline.idle_ms(lone, signs.now_ms) < options.idle_ms:
+    idle_ms = signs.timeline.idle_ms(lone, signs.now_ms) if lone is not None else options.idle_ms
+    if idle_ms < options.idle_ms and not _has_failed(table, commit.time, signs.now_ms - idle_ms):
         raise Conflict(
             f"{lone}: another process may be creating this savepoint now",
             hint=f"run the command again when the file is {seconds(options.idle_ms)} old, or with --idle 0s if no "
@@ -186,6 +190,17 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
             instant=commit.time,
         )
     guards.nothing_archived_after(table, commit.time)
+
+
+def _has_failed(table: Table, target: str, made_ms: int) -> bool:
+    """Whether hudictl itself has made the file of a savepoint at this moment, and failed or died before the end: nobody
+    goes on with it, once this process has the claim."""
+    time = last_operation_on(table.storage, Kind.SAVEPOINT_CREATE.value, target)
+    found = read_operation(table.storage, time) if time else None
+    # With these nothing was begun, or nothing is left: such a file is another program's.
+    if found is None or found.last.exit_code in (0, Conflict.exit_code):
+        return False
+    return abs(made_ms - datetime.fromisoformat(found.last.started_at).timestamp() * 1000) < _SOON_MS
 
 
 def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:

@@ -143,10 +143,24 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "idle_ms(lone, signs.now_ms) < options.idle_ms:",
-        "idle_ms(lone, signs.now_ms) < 0:",
+        "    if idle_ms < options.idle_ms and not",
+        "    if idle_ms < 0 and not",
         "two processes make one savepoint",
         ("ops/savepoint/test_savepoint.py::test_a_lone_inflight_file_may_be_another_process_in_the_act",),
+    ),
+    Fault(
+        PLANNING,
+        " < _SOON_MS\n",
+        " < _SOON_MS * 1000\n",
+        "a savepoint that another program is making passes for one that failed long ago",
+        ("ops/savepoint/test_savepoint.py::test_what_failed_before_its_end_goes_on_at_once",),
+    ),
+    Fault(
+        PLANNING,
+        "    if found is None or found.last.exit_code in (0, Conflict.exit_code):\n",
+        "    if found is None:\n",
+        "a savepoint that another program is making passes for one that was made and deleted",
+        ("ops/savepoint/test_savepoint.py::test_what_failed_before_its_end_goes_on_at_once",),
     ),
     Fault(
         PLANNING,

@@ -2,12 +2,14 @@
 
 import os
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from hudictl.errors import HudictlError, Unreadable
+from hudictl.errors import HudictlError, StorageFailed, Unreadable
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as fmt
+from hudictl.formats.instants import State
 from hudictl.formats.restore import StoredRestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo, StoredRollbackPlan
 from hudictl.ops.restore.plan import RestoreOptions
@@ -16,7 +18,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
-from hudictl.table.timeline.active import load_timeline
+from hudictl.table.timeline.active import create_instant_file, load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -227,6 +229,35 @@ def test_a_lone_inflight_file_may_be_another_process_in_the_act(unpack: Unpack, 
     assert plan_savepoint(session(copy.table), instant, SavepointOptions()).completes_interrupted
     savepoint(copy, instant)
     assert copy.savepoints == [instant]
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_failed_before_its_end_goes_on_at_once(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its record tells that the lone file is hudictl's own. A later one, or one beside a savepoint that was made, is
+    another program's."""
+    copy = unpack(version, "cow_part")
+    instant, made = copy.commits[1], create_instant_file
+
+    def fail(*given: Any) -> str:
+        if given[3] is State.COMPLETED:
+            raise StorageFailed("the token has expired")
+        return made(*given)
+
+    monkeypatch.setattr("hudictl.ops.savepoint.execute.create_instant_file", fail)
+    with pytest.raises(StorageFailed):
+        savepoint(copy, instant)
+    monkeypatch.undo()
+    (lone,) = copy.timeline.glob("*.savepoint.inflight")
+    os.utime(lone, (lone.stat().st_mtime + 90,) * 2)
+    refused(copy, instant, 12, instant)
+    os.utime(lone)
+    savepoint(copy, instant, SavepointOptions())
+    assert copy.savepoints == [instant]
+    copy.file(instant, "savepoint").unlink()
+    os.utime(lone)
+    refused(copy, instant, 12, instant)
 
 
 # Pitfalls 29: what it stands on.
