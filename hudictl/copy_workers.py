@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hudictl.errors import Conflict
 from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.layouts import META, PROPERTIES
-from hudictl.storage import FileStatus, Storage, delete_all, pieces_of
+from hudictl.storage import FileStatus, Folders, Storage, delete_all, pieces_of
 
 _FILES, _BYTES = 64, 256 * 1024 * 1024
 """What one task copies at most, or one file."""
@@ -84,6 +84,7 @@ def copy_files(task: CopyTask) -> Copied:
         path = data_path(task.files.folder, name)
         try:
             done = _copy_one(task, path, length)
+            _keep_time(task, path)
         except Conflict as error:
             return Copied(files, size, changed=error.message)
         except FileExistsError:
@@ -104,6 +105,14 @@ def _copy_one(task: CopyTask, path: str, size: int) -> bool:
         if not _is_there(task, path, size, grows=False):
             raise
     return True
+
+
+def _keep_time(task: CopyTask, path: str) -> None:
+    """Those of a timeline of version 6 tell when its commits were completed. Object stores do not take any."""
+    if isinstance(task.target, Folders) and _may_change(path):
+        found, copied = task.source.stat(path), task.target.stat(path)
+        if found is not None and copied is not None and found.modified_ms != copied.modified_ms:
+            task.target.set_time(path, found.modified_ms)
 
 
 def _is_there(task: CopyTask, path: str, size: int, grows: bool) -> bool:

@@ -9,6 +9,13 @@ RIGHTS = ("ops/copy/test_copy.py::test_access_rights",)
 
 FAULTS = (
     Fault(
+        "copy_workers.py",
+        "            _keep_time(task, path)\n",
+        "",
+        "the commits of a copy were all completed on the day of the copy, and incremental queries read them again",
+        ("test_copy_workers.py",),
+    ),
+    Fault(
         "ops/copy/planning.py",
         "if entry.pending and entry.action != COMPACTION}",
         "if entry.pending}",

@@ -248,7 +248,7 @@ def test_what_failed_before_its_end_goes_on_at_once(
     monkeypatch.setattr("hudictl.ops.savepoint.execute.create_instant_file", fail)
     with pytest.raises(StorageFailed):
         savepoint(copy, instant)
-    monkeypatch.undo()
+    monkeypatch.setattr("hudictl.ops.savepoint.execute.create_instant_file", made)
     (lone,) = copy.timeline.glob("*.savepoint.inflight")
     os.utime(lone, (lone.stat().st_mtime + 90,) * 2)
     refused(copy, instant, 12, instant)
