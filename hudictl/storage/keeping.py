@@ -86,6 +86,10 @@ class Keeping(Storage):
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         return self.base.read(self._path(path), start, length)
 
+    def unfinished(self, paths: Sequence[str]) -> frozenset[str]:
+        found = self.base.unfinished([*map(self._path, paths)])
+        return frozenset(path for path in paths if self._path(path) in found)
+
     def keeps_deleted(self) -> str | None:
         return self.base.keeps_deleted()
 

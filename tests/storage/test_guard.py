@@ -18,7 +18,7 @@ from hudictl.storage.s3 import S3Storage
 READS = {
     *("uri", "guard", "below", "above", "require_writable", "behind_link", "absolute", "list", "stat", "has_folder"),
     *("read", "keeps_deleted", "files_in_one_listing", "files_between", "keeps_versions", "versions_now"),
-    *("versions_gone", "read_version_of", "delete_batch"),
+    *("versions_gone", "read_version_of", "delete_batch", "unfinished"),
     # It makes what is there durable, and locks that no other process can have when it goes on.
     *("sync", "alone"),
 }

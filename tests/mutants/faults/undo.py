@@ -78,8 +78,8 @@ FAULTS = (
     ),
     Fault(
         KEEPING,
-        "    return {path: status for path, status in found.items() if path not in made}\n",
-        "    return found\n",
+        " if path not in made and kept_path(",
+        " if kept_path(",
         "a file of the operation comes back as one of the table",
     ),
     Fault(
