@@ -177,6 +177,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
         *_partition_lines(undo),
         *_kept_lines(undo),
         *_block_lines(undo),
+        *_first_lines(undo),
         *_going_lines(plan),
         *_staying_lines(plan),
     ]
@@ -208,7 +209,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     if undo.files_lost:
         lost = first_few(undo.files_lost, rest=" and {:,} more")
         lines.append(f"MISSING already: {count_of(len(undo.files_lost), 'file')} required by readers: {lost}.")
-    lines += [*_kept_lines(undo), *_block_lines(undo)]
+    lines += [*_kept_lines(undo), *_block_lines(undo), *_first_lines(undo)]
     if plan.planned_again:
         slices = count_of(len(plan.planned_again), "file slice")
         lines.append(f"The plan of {plan.target} is lost: it is made again from {slices} with logs of later writes.")
@@ -254,6 +255,13 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     if plan.options.keep_backup:
         lines.append("Copies of the removed instants' timeline files are kept in .hoodie/.rollback_backup.")
     return lines
+
+
+def _first_lines(undo: Undo) -> list[str]:
+    if not undo.hiding:
+        return []
+    hide = f"{count_of(len(undo.hiding), 'file')} would hide rows of commits that stay"
+    return [f"Deleted first, before all others and any --grace: {hide}."]
 
 
 def _deleted_line(undo: Undo) -> str:

@@ -34,7 +34,14 @@ from hudictl.ops.session import Kind, Monitor, Session, changing_all, keeping_fi
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
-from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
+from hudictl.ops.undo.execute import (
+    delete_and_prove,
+    delete_first,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+)
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import first_few
@@ -177,6 +184,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
     with beating(run.table, [run.time, *run.rollbacks.values()]):
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
+        delete_first(run.session, run.held, run.undo, Kind.RESTORE, partial(_enter, run))
         remove_hashing_metadata(run.table, run.undo.hashing)
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)

@@ -115,7 +115,7 @@ class RestorePlan:
         *("overlaps", "resumes", "pending_restores", "restores_superseded", "later_writes"),
         *("nothing_to_do", "undo.instants"),
         *("undo.files_to_delete", "undo.bytes_to_delete", "undo.files", "undo.files_kept", "undo.files_lost"),
-        *("undo.rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+        *("undo.files_deleted_first", "undo.rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
         *("rollbacks_removed", "rollbacks_discarded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
         *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
         *("pending_writes_that_stay", "newer_compactions_that_stay", "undo.catalog", "checkpoint"),

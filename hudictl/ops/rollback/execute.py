@@ -39,7 +39,14 @@ from hudictl.ops.session import Kind, Session, changing_all, keeping_files, kept
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import afterwards
 from hudictl.ops.undo.backup import back_up_instants
-from hudictl.ops.undo.execute import delete_and_prove, elapsed_ms, end_open_writes, remove_traces, wait_for_queries
+from hudictl.ops.undo.execute import (
+    delete_and_prove,
+    delete_first,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+)
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.state.facts import Signs, read_signs
@@ -157,6 +164,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         run = replace(run, each=tuple(_keeping(table, one) for one in run.each))
         for one in run.each:
             _hide(run, one)
+        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK, partial(_enter, run))
         wait_for_queries(run.monitor, run.options.grace_s)
 
         undone, blocks, found = delete_and_prove(

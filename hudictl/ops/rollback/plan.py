@@ -53,7 +53,8 @@ class RollbackPlan:
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
         *("nothing_to_do", "instant", "plan_kept", "slices_planned_again"),
         *("undo.files_to_delete", "undo.bytes_to_delete", "undo.files", "undo.files_kept", "undo.files_lost"),
-        *("undo.rollback_blocks", "rollbacks_superseded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
+        *("undo.files_deleted_first", "undo.rollback_blocks"),
+        *("rollbacks_superseded", "undo.cleans_discarded", "undo.partition_metafiles_made"),
         *("undo.metadata_table", "undo.metadata_table_unread", "undo.indexes_lost", "undo.hashing_metadata_removed"),
         *("lock", "partitions_listed", "undo.files_needed", "undo.bytes_needed", "undo.catalog", "checkpoint"),
     )

@@ -69,7 +69,7 @@ def plan_together(
     liveness.no_running_write(table, signs, chosen.values(), given.idle_ms, facts.sweep, ())
     undo = _undo(facts, session.engine, chosen, given.idle_ms)
     # What is done once for all is in the first plan.
-    other = replace(undo, marked=(), hashing=())
+    other = replace(undo, marked=(), hashing=(), hiding=())
     in_use, lock = metadata_table_in_use(table), session.lock
     return tuple(
         RollbackPlan(

@@ -10,7 +10,7 @@ from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session, change_on_engine
 from hudictl.ops.undo.phases import Phase
-from hudictl.ops.undo.plan import MarkedSlice, Removal, Undo, block_tasks
+from hudictl.ops.undo.plan import MarkedSlice, Undo, block_tasks
 from hudictl.ops.undo.verify import verify_data, verify_hashing
 from hudictl.phrases import count_of
 from hudictl.storage import Ended, Leases, end_writing
@@ -111,15 +111,21 @@ def write_blocks(session: Session, held: Hold, slices: Sequence[MarkedSlice]) ->
     return written
 
 
-def delete_files(session: Session, held: Hold, removals: Sequence[Removal], kind: Kind) -> None:
-    """Deletes the files of all instants in one job, by partition. Raises Incomplete, naming a file that could not be
-    deleted."""
-    failed = delete_data_files(session, held, (file for removal in removals for file in removal.files))
+def delete_first(session: Session, held: Hold, undo: Undo, kind: Kind, enter: Callable[[Phase], object]) -> None:
+    """Deletes the files that hide rows of kept instants once the removed ones are un-published. Called right then: until
+    it has ended, readers miss these rows. Raises as ``delete_and_prove``."""
+    if undo.hiding:
+        enter(Phase.DELETE_FIRST)
+        delete_files(session, held, undo.hiding, kind)
+
+
+def delete_files(session: Session, held: Hold, files: Sequence[StoredFile], kind: Kind) -> None:
+    """Deletes the files in one job, by partition. Raises Incomplete, naming a file that could not be deleted."""
+    failed = delete_data_files(session, held, files)
     if failed:
         path, reason = failed[0]
-        count = sum(len(removal.files) for removal in removals)
         raise Incomplete(
-            f"{len(failed):,} of {count_of(count, 'file')} could not be deleted, for example {path}: {reason}; "
+            f"{len(failed):,} of {count_of(len(files), 'file')} could not be deleted, for example {path}: {reason}; "
             f"the {kind.value} is still pending",
             hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
             failed=[path for path, _ in failed],
@@ -155,7 +161,7 @@ def delete_and_prove(
     blocks = write_blocks(session, held, undo.marked)
     undo = last_look(undo)
     held.check()
-    delete_files(session, held, undo.removals, kind)
+    delete_files(session, held, [file for removal in undo.removals for file in removal.files], kind)
     # Not before: what is missing of the files shows that the resize cannot be published again.
     remove_bucket_configs(session.table, undo.hashing)
 

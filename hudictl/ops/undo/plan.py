@@ -185,6 +185,7 @@ class Undo:
     - ``marked``: the file slices that get rollback blocks.
     - ``needed``: the files that readers require afterwards, by partition; None where writers may go on meanwhile.
     - ``case``: the rules by which the table is judged when the work is done.
+    - ``hiding``: those of the files to delete that go first: behind them readers would miss rows of kept instants.
     - ``files_kept``: their names contain a removed instant, but no record proves that they are its own.
     - ``files_lost``: required, but missing: the operator has accepted that, or it is so with or without the operation.
     - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
@@ -208,6 +209,7 @@ class Undo:
     metadata_table: MetadataPlan
     hashing: tuple[HashingFile, ...]
     timeline: frozenset[str]
+    hiding: tuple[StoredFile, ...] = ()
     metadata_table_unread: str | None = None
     catalog: CatalogGap = NO_GAP
 
@@ -228,6 +230,10 @@ class Undo:
             for entry in self.removals
             for path, size in sorted((file.path, file.size or 0) for file in entry.files)
         )
+
+    @property
+    def files_deleted_first(self) -> tuple[str, ...]:
+        return tuple(sorted(file.path for file in self.hiding))
 
     @property
     def rollback_blocks(self) -> tuple[PlannedBlock, ...]:

@@ -124,6 +124,7 @@ def plan_undo(
         metadata_table=metadata_table,
         hashing=hashing_files(facts.table, engine, removed),
         timeline=frozenset(facts.timeline.modified_ms),
+        hiding=outcome.hiding,
         metadata_table_unread=facts.known.unread,
         catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed, written),
     )

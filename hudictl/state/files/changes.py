@@ -80,6 +80,7 @@ class Weighed:
     contradictions: tuple[Contradiction, ...]
     undated: frozenset[str]
     misnamed: tuple[StoredFile, ...]
+    hiding: tuple[StoredFile, ...]
     unlisted: tuple[StoredFile, ...]
     cleans: Mapping[str, int]
     forms: frozenset[str]
@@ -153,6 +154,7 @@ class Tally:
     contradictions: list[Contradiction] = field(default_factory=list)
     undated: set[str] = field(default_factory=set)
     misnamed: list[StoredFile] = field(default_factory=list)
+    hiding: list[StoredFile] = field(default_factory=list)
     unlisted: list[StoredFile] = field(default_factory=list)
 
     def add(self, verdict: Verdict) -> None:
@@ -169,6 +171,7 @@ class Tally:
         self.contradictions += verdict.contradictions
         self.undated.update(verdict.undated)
         self.misnamed += verdict.misnamed
+        self.hiding += verdict.hiding
 
     def add_needed(self, files: BaseFiles, places: Sequence[int]) -> None:
         """Adds the needed files of plain groups: those at some places."""
@@ -212,6 +215,7 @@ class Tally:
             contradictions=tuple(self.contradictions),
             undated=frozenset(self.undated),
             misnamed=tuple(self.misnamed),
+            hiding=tuple(self.hiding),
             unlisted=tuple(self.unlisted),
             cleans={time: count for time, count in cleans.items() if count},
             forms=frozenset(map(base_format, {name[name.rfind(".") :] for name in self.needed})) - {""},

@@ -58,9 +58,9 @@ class Outcome:
     ``needed`` is what readers require without the removed instants, by partition. ``missing`` are those files that
     are missing on storage, empty, or of another size than recorded: see ``Weighed.sizes``. ``bare`` are required
     partitions without their metafile. ``removed`` are the files to delete, by their instant. ``unproved`` carry the
-    name of a removed instant, but are kept; see ``Verdict``. ``misnamed`` as in ``misnamed_logs``. ``unlisted`` are
-    required files that the metadata table does not list. ``cleans`` are pending cleans that would delete required
-    files, with the number of these. ``forms`` are the formats of required base files.
+    name of a removed instant, but are kept; see ``Verdict``, also for ``hiding``. ``misnamed`` as in ``misnamed_logs``.
+    ``unlisted`` are required files that the metadata table does not list. ``cleans`` are pending cleans that would
+    delete required files, with the number of these. ``forms`` are the formats of required base files.
     """
 
     needed: Mapping[str, Needed] = field(default_factory=dict)
@@ -71,6 +71,7 @@ class Outcome:
     unproved: tuple[StoredFile, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     misnamed: tuple[StoredFile, ...] = ()
+    hiding: tuple[StoredFile, ...] = ()
     unlisted: tuple[StoredFile, ...] = ()
     cleans: Mapping[str, int] = field(default_factory=dict)
     forms: frozenset[str] = frozenset()
@@ -155,6 +156,7 @@ def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
         tuple(file for entry in entries for file in entry.unproved),
         tuple(found for entry in entries for found in entry.contradictions),
         tuple(file for entry in entries for file in entry.misnamed),
+        tuple(file for entry in entries for file in entry.hiding),
         tuple(file for entry in entries for file in entry.unlisted),
         dict(cleans),
         frozenset().union(*(entry.forms for entry in entries)),

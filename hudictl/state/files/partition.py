@@ -16,6 +16,7 @@ from hudictl.table.files.slices import (
     Slice,
     StoredFile,
     file_slices,
+    hiding,
     misnamed_logs,
     newest,
     read_together,
@@ -121,7 +122,8 @@ class Verdict(NamedTuple):
     ``removed`` are deleted: they carry a removed instant's name, in a partition in that instant's own records; or these
     records name the file itself. ``unproved`` carry such a name in another partition: they are kept. ``undated`` are
     the archived instants whose completion times decide to which slices their logs belong. ``misnamed`` as in
-    ``misnamed_logs``.
+    ``misnamed_logs``. ``hiding`` are removed files behind which readers miss rows as soon as their writes are not
+    committed any more: see ``slices.hiding``.
     """
 
     needed: Sequence[StoredFile] = ()
@@ -131,6 +133,7 @@ class Verdict(NamedTuple):
     contradictions: Sequence[Contradiction] = ()
     undated: Sequence[str] = ()
     misnamed: Sequence[StoredFile] = ()
+    hiding: Sequence[StoredFile] = ()
 
 
 def judge(path: str, files: Iterable[StoredFile], records: Records, view: View) -> Verdict:
@@ -210,7 +213,11 @@ def _judge_group(
     contradictions = list(_contradictions(removed, needed, records)) if removed else ()
     late = undated(view.rules, known, view.committed, records.compactions.get(file_id))
     misnamed = _misnamed(known, records, view)
-    return Verdict([*needed.values()], missing, removed, unproved, contradictions, late, misnamed)
+    first: Sequence[StoredFile] = ()
+    if removed and file_id not in records.replaced:
+        hides = hiding(view.rules, members, view.committed, records.compactions.get(file_id))
+        first = [file for file in hides if file in removed]
+    return Verdict([*needed.values()], missing, removed, unproved, contradictions, late, misnamed, first)
 
 
 def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator[StoredFile]:

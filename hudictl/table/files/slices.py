@@ -206,6 +206,28 @@ def read_together(slices: list[Slice]) -> list[Slice]:
     return slices[:2] if slices and slices[0].pending else slices[:1]
 
 
+def hiding(
+    rules: Rules, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
+) -> list[StoredFile]:
+    """The files of one file group that hide logs of committed writes, though their own writes are not committed.
+
+    From table version 8 on, a log belongs to the newest slice that had begun when its writer completed: also to that of
+    an uncommitted base file, or of an uncommitted log that comes first, in a group without base file. Readers leave
+    such a slice out with all its logs (1.0.2, 1.2.0).
+    """
+    logs = [file for file in files if not file.data.is_base] if rules.has_completion_times else []
+    kept = [file.data for file in logs if file.data.instant in committed]
+    last = max((committed.completion.get(log.instant, log.instant) for log in kept if not log.cdc), default="")
+    bases = [file for file in files if file.data.is_base]
+    counting = (file.data.instant for file in bases if file.data.instant in committed)
+    read = max((*counting, pending_compaction or ""))
+    found = [file for file in bases if read < file.data.instant <= last]
+    if last and not read and len(found) == len(bases):
+        first = min(log.log_order for log in kept)
+        found += [file for file in logs if file.data.log_order < first]
+    return found
+
+
 def undated(
     rules: Rules, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
 ) -> Sequence[str]:
