@@ -112,8 +112,8 @@ def write_blocks(session: Session, held: Hold, slices: Sequence[MarkedSlice]) ->
 
 
 def delete_first(session: Session, held: Hold, undo: Undo, kind: Kind, enter: Callable[[Phase], object]) -> None:
-    """Deletes the files that hide rows of kept instants once the removed ones are un-published. Called right then: until
-    it has ended, readers miss these rows. Raises as ``delete_and_prove``."""
+    """Deletes the files that hide rows of kept instants once the removed ones are un-published. Called right then:
+    readers miss these rows until it has ended. Raises as ``delete_and_prove``."""
     if undo.hiding:
         enter(Phase.DELETE_FIRST)
         delete_files(session, held, undo.hiding, kind)

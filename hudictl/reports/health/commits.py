@@ -10,12 +10,12 @@ from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMPACTION
 from hudictl.phrases import command_of, count_of
-from hudictl.reports.health.finding import ERROR, FROM_BACKUP, Finding, Look, mended, named, with_way_back
+from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, Finding, Look, mended, named, with_way_back
 from hudictl.reports.health.partition import Differences, differences, hidden_logs
 from hudictl.state.orphans.second import second_files
 from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.state.timeline.service_plans import service_groups
-from hudictl.state.writers.failed_writes import pending_writes_seen
+from hudictl.state.writers.failed_writes import RUNNING, pending_writes_seen
 from hudictl.table.files.slices import Group
 from hudictl.table.files.view import committed_without
 from hudictl.table.timeline.active import empty_commits
@@ -37,7 +37,7 @@ def without_content(look: Look) -> Iterator[Finding]:
 
 
 def hidden(look: Look) -> Iterator[Finding]:
-    """Rows of completed writes that readers leave out, by the base file that hides them."""
+    """Rows of completed writes that readers leave out, by the file that hides them."""
     facts, table = look.facts, look.facts.table
     if table.is_cow or not table.rules.has_completion_times:
         return
@@ -46,23 +46,25 @@ def hidden(look: Look) -> Iterator[Finding]:
         # A plan that cannot be read is a finding of its own.
         with suppress(Unreadable):
             compacting |= service_groups(table, instant)
-    judge = partial(hidden_logs, committed_without(facts.timeline, ()), frozenset(compacting))
+    judge = partial(hidden_logs, table.rules, committed_without(facts.timeline, ()), frozenset(compacting))
     logs = chain.from_iterable(facts.sweep.over("look for hidden logs", judge, written=facts.written.files))
     by: dict[tuple[str, str], list[str]] = defaultdict(list)
     for log in logs:
-        by[log.base, log.by].append(log.path)
+        by[log.file, log.by].append(log.path)
     if not by:
         return
     pending = {row.instant: row for row in pending_writes_seen(table, facts.signs, look.idle_ms, facts.sweep)}
-    for (base, time), paths in sorted(by.items()):
+    for (file, time), paths in sorted(by.items()):
         row = pending.get(time)
         end = f"the write {time} ends" if row is not None else "it is gone: no instant is known that has written it"
         meaning = (
             f"queries leave out {count_of(len(paths), 'log')} of completed writes ({named(sorted(paths))}), which lie "
-            f"in the slice of this uncommitted base file, until {end}"
+            f"in the slice that this uncommitted file has begun, until {end}"
         )
-        remedy = row.remedy if row is not None else mended(command_of("orphans delete", base))
-        yield Finding("logs-hidden", ERROR, base, meaning, remedy)
+        remedy = row.remedy if row is not None else mended(command_of("orphans delete", file))
+        # Side by side, such writers are at work every day.
+        severity = INFO if row is not None and row.verdict == RUNNING else ERROR
+        yield Finding("logs-hidden", severity, file, meaning, remedy)
 
 
 def base_files(look: Look) -> Iterator[Finding]:

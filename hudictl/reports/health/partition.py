@@ -15,9 +15,19 @@ from hudictl.engine.work import read_each
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
-from hudictl.table.files.slices import Committed, Group, base_groups, has_other_size, logs_of
+from hudictl.table.files.slices import (
+    Committed,
+    Group,
+    StoredFile,
+    base_groups,
+    has_other_size,
+    hiding,
+    logs_of,
+    stored,
+)
 from hudictl.table.files.sweep import Partition
 from hudictl.table.files.written import recorded_sizes
+from hudictl.table.rules import Rules
 from hudictl.workers import Packed
 
 
@@ -99,41 +109,41 @@ def wrong_ends(storage: Storage, committed: Committed, place: Partition[object])
 
 
 class HiddenLog(NamedTuple):
-    """A log of a completed write that readers leave out, and the base file that hides it, with its instant."""
+    """A log of a completed write that readers leave out, and the file that hides it, with its instant."""
 
     path: str
-    base: str
+    file: str
     by: str
 
 
 def hidden_logs(
-    committed: Committed, compacting: Collection[Group], place: Partition[object]
+    rules: Rules, committed: Committed, compacting: Collection[Group], place: Partition[object]
 ) -> list[HiddenLog] | None:
-    """The logs that readers leave out though their writes are completed, from table version 8 on.
-
-    A log belongs to the newest slice that had begun when its writer completed: also to that of a base file whose write
-    is not completed, and readers leave such a slice out with its logs (1.0.2, 1.2.0). Of file groups with a pending
-    compaction they read two slices together: these are not judged.
-    """
-    begun: dict[str, dict[str, str]] = {}
-    for file_id, entries in base_groups(place.listing):
-        names = {match[3]: match[0] for match, _, _ in entries}
-        last = max((time for time in names if time in committed), default="")
-        later = {time: name for time, name in names.items() if time > last}
-        if later and (place.path, file_id) not in compacting:
-            begun[file_id] = later
-    if not begun:
-        return None
+    """The logs that readers leave out though their writes are completed: see ``hiding``. Of file groups with a pending
+    compaction they read two slices together: these are not judged."""
     replaced = {file_id for entry in place.written for file_id in entry.replaced}
-    found = []
+    groups: dict[str, list[StoredFile]] = defaultdict(list)
     for log in logs_of(place.path, place.listing):
-        time = log.data.instant
-        if time in committed and not log.data.cdc and log.data.file_id not in replaced:
-            ended = committed.completion.get(time, time)
-            names = begun.get(log.data.file_id, {})
-            by = max((other for other in names if other <= ended), default=None)
-            if by is not None:
-                found.append(HiddenLog(log.path, data_path(place.path, names[by]), by))
+        if log.data.file_id not in replaced and log.group not in compacting:
+            groups[log.data.file_id].append(log)
+    for file_id, entries in base_groups(place.listing) if groups else ():
+        if file_id in groups:
+            groups[file_id] += (stored(place.path, entry) for entry in entries)
+    found = []
+    for files in groups.values():
+        hides = hiding(rules, files, committed, None)
+        if not hides:
+            continue
+        # Beside a base file no log begins a slice.
+        begin = [file for file in hides if file.data.is_base] or [min(hides, key=lambda file: file.data.log_order)]
+        for file in files:
+            time = file.data.instant
+            if time in committed and not (file.data.is_base or file.data.cdc):
+                ended = committed.completion.get(time, time)
+                older = (entry for entry in begin if entry.data.instant <= ended)
+                by = max(older, key=lambda entry: entry.data.instant, default=None)
+                if by is not None:
+                    found.append(HiddenLog(file.path, by.path, by.data.instant))
     return found or None
 
 
