@@ -184,8 +184,8 @@ def _restore(run: RestoreRun) -> RestoreResult:
     with beating(run.table, [run.time, *run.rollbacks.values()]):
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
-        delete_first(run.session, run.held, run.undo, Kind.RESTORE, partial(_enter, run))
         remove_hashing_metadata(run.table, run.undo.hashing)
+        delete_first(run.session, run.held, run.undo, Kind.RESTORE, partial(_enter, run))
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)

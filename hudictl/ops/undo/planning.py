@@ -9,7 +9,7 @@ from types import MappingProxyType
 from hudictl.engine.base import Engine
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
+from hudictl.formats.instants import COMPACTION, DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.undo.blocks import marked_slices
@@ -112,6 +112,8 @@ def plan_undo(
         time: named.union(file.partition for file in outcome.removed.get(time, ()))
         for time, named in found.owners.items()
     }
+    # With its plan readers take both slices of a group: the base file hides nothing, and the plan goes last.
+    planned = {time for time, entry in removed.items() if entry and entry.pending and entry.action == COMPACTION}
     return Undo(
         removals=removals,
         marked=marked,
@@ -124,7 +126,7 @@ def plan_undo(
         metadata_table=metadata_table,
         hashing=hashing_files(facts.table, engine, removed),
         timeline=frozenset(facts.timeline.modified_ms),
-        hiding=outcome.hiding,
+        hiding=tuple(file for file in outcome.hiding if file.data.instant not in planned),
         metadata_table_unread=facts.known.unread,
         catalog=catalog_gap(facts.table, removed, facts.commits, found.backup, outcome.needed, written),
     )

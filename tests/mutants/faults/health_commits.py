@@ -16,22 +16,22 @@ TESTS = "reports/health/test_commits.py"
 FAULTS = (
     Fault(
         PARTITION,
-        "        later = {time: name for time, name in names.items() if time > last}\n",
-        "        later = {}\n",
+        "        hides = hiding(rules, files, committed, None)\n",
+        "        hides = []\n",
         "rows that queries leave out are not told",
         (f"{TESTS}::test_a_base_file_that_hides_later_logs",),
     ),
     Fault(
         PARTITION,
-        "        if later and (place.path, file_id) not in compacting:\n",
-        "        if later:\n",
+        " not in replaced and log.group not in compacting:\n",
+        " not in replaced:\n",
         "logs beside a pending compaction, which queries read, are told as left out",
         (f"{TESTS}::test_what_hides_no_logs",),
     ),
     Fault(
         PARTITION,
-        " for other in names if other <= ended)",
-        " for other in names)",
+        " for entry in begin if entry.data.instant <= ended)",
+        " for entry in begin)",
         "logs that were written before a base file began are told as hidden by it",
         (f"{TESTS}::test_what_hides_no_logs",),
     ),

@@ -137,10 +137,26 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "            _hide(run, one)\n        wait_for_queries(run.monitor, run.options.grace_s)\n",
+        "            _hide(run, one)\n",
         "            wait_for_queries(run.monitor, run.options.grace_s)\n            _hide(run, one)\n",
         "running queries lose their files at once: the wait comes before readers are back",
         tests=("ops/rollback/test_execute.py::test_queries_that_run_have_their_grace",),
+    ),
+    Fault(
+        EXECUTE,
+        "        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK, partial(_enter, run))\n",
+        "",
+        "rows of other writes are hidden by files of a removed instant while queries have their grace",
+        tests=(
+            "ops/rollback/test_execute.py::test_what_would_hide_rows_of_others_goes_before_queries_have_their_grace",
+        ),
+    ),
+    Fault(
+        "ops/undo/planning.py",
+        " if file.data.instant not in planned)",
+        ")",
+        "the base file of a pending compaction goes first, as if it hid rows",
+        tests=("ops/rollback/test_execute.py::test_the_base_file_of_a_compaction_that_died_hides_nothing",),
     ),
     Fault(
         "ops/undo/verify.py",

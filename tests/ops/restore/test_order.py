@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.errors import Interrupted, Refused
 from hudictl.formats import restore as fmt
-from hudictl.formats.instants import ROLLBACK, State
+from hudictl.formats.instants import ROLLBACK, State, time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.withdraw import plan_withdrawal
 from hudictl.ops.session import Silent
 from hudictl.state.files.savepoints import find_savepoint
 from hudictl.table.metadata.place import metadata_table_in_use
 from hudictl.table.timeline.active import load_timeline, pending_rollbacks
 from tests import support
+from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import Copy, plan, replace_function, required, restore
+from tests.helpers import At, Copy, plan, replace_function, required, restore, session
 from tests.ops.undo.hashing_support import before, commit_all, hashing, resize_of
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -81,6 +84,33 @@ def test_no_file_goes_before_queries_have_ended_and_rows_are_hidden(
         assert len(copy.data() - files) == len(marked)
 
     run(copy, target, {"wait_for_queries": waits, "hudictl.ops.undo.execute.delete_files": deletes}, monkeypatch)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_what_would_hide_rows_of_the_target_goes_before_queries_have_their_grace(unpack: Unpack, version: str) -> None:
+    """The target has completed while a compaction ran: its logs lie behind the compaction's base files. Uncommitted,
+    these take them from readers (1.0.2, 1.2.0). A rerun does the rest; the way back is gone."""
+    copy = unpack(version, "mor_savepoints")
+    target, compaction = copy.commits[-4:-2]
+    expected = reader.as_of(copy.path, target).digest
+    done = copy.file(target, "deltacommit")
+    done.rename(done.with_name(f"{target}_{time_plus_ms(compaction, 1)}.deltacommit"))
+    before, made = copy.data(), plan(copy, target, TO_INSTANT)
+    first = {path for path in before if path.endswith(f"_{compaction}.parquet")}
+    assert set(made.undo.files_deleted_first) == first
+
+    def look() -> None:
+        assert copy.data() == before - first
+        assert reader.snapshot(copy.path).digest == expected
+        raise Interrupted("killed")
+
+    with pytest.raises(Interrupted):
+        restore(copy, target, At("wait 0.01 s for running queries", look), TO_INSTANT)
+    with pytest.raises(Refused, match="deleted"):
+        plan_withdrawal(session(copy.table), 0)
+    restore(copy, target, options=TO_INSTANT)
+    assert reader.snapshot(copy.path).digest == expected
+    assert copy.data() == before - {row.path for row in made.undo.files}
 
 
 @VERSIONS

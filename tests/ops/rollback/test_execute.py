@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Incomplete, Refused
+from hudictl.formats import instants as fmt
 from hudictl.formats import log_blocks, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackRequest
 from hudictl.formats.rollback import StoredRollbackPlan as StoredPlan
@@ -383,3 +384,37 @@ def test_queries_that_run_have_their_grace(unpack: Unpack, version: str, monkeyp
     assert looks
     assert all(looks)
     assert own_files(copy, target) == set()
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_what_would_hide_rows_of_others_goes_before_queries_have_their_grace(unpack: Unpack, version: str) -> None:
+    """A write that began before a compaction and ended while it ran: its log lies behind the compaction's base file.
+    Uncommitted, this one takes it from readers (1.0.2, 1.2.0)."""
+    copy = unpack(version, "mor_savepoints")
+    for later in copy.commits[:-3:-1]:
+        roll_back(copy, later)
+    *_, beside, compaction = copy.commits
+    file = copy.file(beside, "deltacommit")
+    file.rename(file.with_name(f"{beside}_{fmt.time_plus_ms(compaction, 1)}.deltacommit"))
+    before, rows, bases = copy.data(), seen(copy), own_files(copy, compaction)
+    looks: list[bool] = []
+
+    def look() -> None:
+        looks.append(seen(copy) == rows and copy.data() == before - bases)
+
+    roll_back(copy, compaction, At("wait 0.01 s for running queries", look), RollbackOptions(grace_s=0.01))
+    assert looks == [True]
+    assert seen(copy) == rows
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_the_base_file_of_a_compaction_that_died_hides_nothing(unpack: Unpack, version: str) -> None:
+    """With its plan, readers take the slices before and after it."""
+    copy = unpack(version, "mor_pending_compaction")
+    time = max(name.partition(".")[0] for name in copy.having("compaction.requested"))
+    copy.write(f"{time}.compaction.inflight")
+    log = max(path for path in copy.path.glob("part-*/.*.log.*") if not path.name.endswith(".crc"))
+    base = put(log.with_name(f"{log.name[1:].partition('_')[0]}_0-1-2_{time}.parquet"))
+    made = rollback_of(copy, time, KEEP_PLAN)
+    assert [row.path for row in made.undo.files] == [str(base.relative_to(copy.path))]
+    assert made.undo.files_deleted_first == ()

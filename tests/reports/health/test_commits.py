@@ -3,6 +3,7 @@
 import pytest
 
 from hudictl.errors import Unreadable
+from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.reports.health.finding import ERROR, INFO, Finding
 from hudictl.reports.table import describe_table
@@ -162,6 +163,30 @@ def test_a_base_file_that_hides_later_logs(unpack: Unpack, version: str, pending
         roll_back(copy, time)
     else:
         drop(copy.path / base)
+    assert hidden(copy) == []
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_the_first_log_of_a_group_without_base_file_hides_later_logs(unpack: Unpack, version: str) -> None:
+    """Two writers have begun the group side by side, and the one that began first is not completed."""
+    copy = unpack(version, "mor_part")
+    log = max(path for path in copy.path.glob("part-*/.*.log.*") if not path.name.endswith(".crc"))
+    data = parse_data_file(log.name)
+    assert data is not None
+    first, group = str(int(data.instant) - 1), data.file_id[:-1] + "7"
+    mine, other = (
+        put(log.with_name(log_file_name(group, time, 1, "0-1-2")), log.read_bytes()) for time in (first, data.instant)
+    )
+    assert [entry.advice for entry in hidden(copy)] == [f"`hudictl orphans delete {mine.relative_to(copy.path)}`"]
+    for name in ("requested", "inflight"):
+        copy.write(f"{first}.deltacommit.{name}")
+    (finding,) = hidden(copy)
+    assert (finding.subject, finding.severity) == (str(mine.relative_to(copy.path)), ERROR)
+    assert str(other.relative_to(copy.path)) in finding.meaning
+    beat = put(copy.meta / ".heartbeat" / first, old=False)
+    assert [entry.severity for entry in hidden(copy)] == [INFO]
+    drop(beat)
+    drop(mine)
     assert hidden(copy) == []
 
 

@@ -1,11 +1,11 @@
 """What becomes of a partition: on made-up histories, by the hundred, no plan takes what the result needs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudictl.formats.file_names import parse_data_file
@@ -101,6 +101,47 @@ def test_readers_find_the_newest_committed_base_of_each_group(history: History) 
         logs = [file.data.instant for file in history.files if not file.data.is_base and file.data.file_id == group]
         if newest is not None and all(time <= newest.data.instant for time in (*told, *logs, opened)):
             assert newest.path in needed
+
+
+def read_while_pending(history: History, group: str, gone: Collection[str]) -> set[str]:
+    """A model of Hudi's from table version 8 on: the logs that readers take of a group while the removed instants are
+    pending. Their files that are not ``gone`` begin slices, too."""
+    committed = history.view.committed
+    files = [file.data for file in history.files if file.data.file_id == group and file.path not in gone]
+    slices: dict[str, list[str]] = {data.instant: [] for data in files if data.is_base}
+    for data in sorted((data for data in files if not data.is_base), key=lambda data: data.log_order):
+        key = data.instant
+        if slices and key in committed:
+            ended = committed.completion.get(key, key)
+            key = max((other for other in slices if other <= ended), default=key)
+        elif slices:
+            key = max(slices)
+        slices.setdefault(key, [])
+        if data.instant in committed:
+            slices[key].append(data.name)
+    return set(slices[max(seen)]) if (seen := [key for key in slices if key in committed]) else set()
+
+
+@pytest.mark.slow
+@settings(MANY, max_examples=1000)
+@given(histories())
+def test_without_what_goes_first_readers_have_their_rows_before_the_rest_goes(history: History) -> None:
+    """No file goes first without need; groups with a pending compaction are another matter."""
+    verdict = history.judged()
+    if not history.view.rules.has_completion_times:
+        assert verdict.hiding == ()
+        return
+    going = {file.path for file in verdict.removed}
+    first = {file.path for file in verdict.hiding}
+    assert first <= going
+    for group in set(GROUPS) - history.records.replaced - history.records.compactions.keys():
+        strange = [f for f in history.files if f.data.instant not in history.view.committed and f.path not in going]
+        if not any(file.data.file_id == group for file in strange):
+            own = {file.path for file in verdict.hiding if file.data.file_id == group}
+            whole = read_while_pending(history, group, going)
+            assert read_while_pending(history, group, first) == whole
+            for path in own if len(own) == 1 else ():
+                assert read_while_pending(history, group, first - {path}) != whole
 
 
 def view_without(*removed: str) -> View:
