@@ -302,6 +302,7 @@ WORDS = {
     "files_needed": "Number of files that readers need afterwards; of a rollback, in the partitions that were listed.",
     "partitions_listed": "Number of partitions that the rollback can change, and that alone were listed; null for all.",
     "files_to_delete": "Number of files to delete.",
+    "files_deleted_first": "Paths of those to delete that would hide rows of kept commits: they go before all others.",
     "fingerprint": "What `hudictl apply` compares: the facts that a saved plan must find again.",
     "hashing_metadata_removed": "Files of consistent hashing to delete.",
     "indexes_kept": "Indexes of the metadata table that are kept.",

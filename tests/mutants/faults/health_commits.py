@@ -33,7 +33,7 @@ FAULTS = (
         " for entry in begin if entry.data.instant <= ended)",
         " for entry in begin)",
         "logs that were written before a base file began are told as hidden by it",
-        (f"{TESTS}::test_what_hides_no_logs",),
+        (f"{TESTS}::test_a_base_file_that_hides_later_logs",),
     ),
     Fault(
         "table/files/written.py",

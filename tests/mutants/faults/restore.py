@@ -166,8 +166,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("        remove_hashing_metadata(run.table, run.undo.hashing)\n        _retire_metadata_table(run)\n"),
-        "        remove_hashing_metadata(run.table, run.undo.hashing)\n",
+        ("        _retire_metadata_table(run)\n        readers_back_ms"),
+        "        readers_back_ms",
         "a metadata table that came back lists the files that go next",
         ("ops/restore/test_second_looks.py",),
     ),

@@ -154,8 +154,12 @@ def test_a_base_file_that_hides_later_logs(unpack: Unpack, version: str, pending
     if pending:
         for name in ("requested", "inflight"):
             copy.write(f"{time}.deltacommit.{name}")
+    folder, _, name = base.rpartition("/")
+    before = put(copy.path / folder / log_file_name(name.partition("_")[0], copy.commits[-2], 9, "0-1-2"))
     (finding,) = hidden(copy)
+    drop(before)
     assert (finding.subject, finding.severity, log in finding.meaning) == (base, ERROR, True)
+    assert before.name not in finding.meaning
     assert finding.advice == (
         "`hudictl failed-writes clean --policy eager`" if pending else f"`hudictl orphans delete {base}`"
     )
