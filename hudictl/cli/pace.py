@@ -59,7 +59,7 @@ def pace_options(command: Command) -> Command:
         default="0s",
         callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
         metavar="DURATION",
-        help="Wait this long before the first file is deleted, so that running queries can finish (90s, 5m). New "
+        help="Wait this long before files are deleted, so that running queries can finish (90s, 5m). New "
         "queries do not see the commits any more. Until the first deletion `hudictl resume --withdraw` takes a restore "
         "back; with --keep-files `hudictl undo` does, also a rollback, which has no other way back.",
     )
