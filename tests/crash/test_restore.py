@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.leftovers import plan_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.history import find_operation
 from hudictl.table.open import open_table
 from hudictl.table.operations import operation_instants
@@ -84,6 +86,37 @@ def test_dies_anywhere_where_the_metadata_table_is_deleted(
     case = _case(version, name, number, tmp_path, DELETING)
     assert not [path for path in case.after if "metadata/" in path]
     _crash_everywhere(case, tmp_path, every)
+
+
+def _completed_beside(base: Path) -> None:
+    """The write before the compaction has completed while this one ran: its logs lie behind the base files."""
+    beside, compaction = [time for time, action, _ in reader.instants(base) if action.endswith("commit")][-4:-2]
+    (done,) = (base / ".hoodie/timeline").glob(f"{beside}_*.deltacommit")
+    done.rename(done.with_name(f"{beside}_{time_plus_ms(compaction, 1)}.deltacommit"))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_dies_anywhere_where_files_go_first(version: str, tmp_path: Path) -> None:
+    """Readers miss rows only from the un-publishing of the compaction until the last of its base files is gone."""
+    case = _case(
+        version, "mor_savepoints", 3, tmp_path, RestoreOptions(settle_s=0.0, to_instant=True), _completed_beside
+    )
+    (compaction,) = (time for time, action, _ in reader.instants(case.base) if action == "commit")
+    allowed = case.allowed | {support.facts(version, "mor_savepoints")["rows"][case.target]["digest"]}
+    missed = 0
+    for at, torn in _points(case):
+        base = copy(case.base, tmp_path / f"crash-{at}-{torn}")
+        with dying(at, torn), pytest.raises(Crash):
+            _restore(base, case.target, case.options)
+        if reader.snapshot(base).digest not in allowed:
+            assert (compaction, "commit", "INFLIGHT") in reader.instants(base)
+            assert [*base.glob(f"*/*_{compaction}.parquet")]
+            missed += 1
+        _restore(base, case.target, case.options)
+        assert _state(base) == case.after, (at, torn)
+        assert reader.snapshot(base).digest in allowed
+    assert 0 < missed < 30
 
 
 @pytest.mark.short("v9")

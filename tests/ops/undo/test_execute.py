@@ -73,7 +73,7 @@ def test_one_file_that_stays_is_named_with_the_reason(unpack: Unpack, monkeypatc
     kept = removals[0].files[0]
     FailDeletion(kept.data.name).install(monkeypatch)
     with pytest.raises(Incomplete, match="Operation not permitted") as caught:
-        files.delete_files(session(copy.table), holding(copy.table), removals, Kind.RESTORE)
+        files.delete_files(session(copy.table), holding(copy.table), removals[0].files, Kind.RESTORE)
     assert caught.value.fields["failed"] == [kept.path]
 
 
