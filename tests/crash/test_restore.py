@@ -89,10 +89,11 @@ def test_dies_anywhere_where_the_metadata_table_is_deleted(
 
 
 def _completed_beside(base: Path) -> None:
-    """The write before the compaction has completed while this one ran: its logs lie behind the base files."""
-    beside, compaction = [time for time, action, _ in reader.instants(base) if action.endswith("commit")][-4:-2]
-    (done,) = (base / ".hoodie/timeline").glob(f"{beside}_*.deltacommit")
-    done.rename(done.with_name(f"{beside}_{time_plus_ms(compaction, 1)}.deltacommit"))
+    """Both writes before the compaction have completed while it ran: their logs lie behind its base files."""
+    *writes, compaction = [time for time, action, _ in reader.instants(base) if action.endswith("commit")][-5:-2]
+    for number, write in enumerate(writes, 1):
+        (done,) = (base / ".hoodie/timeline").glob(f"{write}_*.deltacommit")
+        done.rename(done.with_name(f"{write}_{time_plus_ms(compaction, number)}.deltacommit"))
 
 
 @pytest.mark.full
@@ -100,7 +101,7 @@ def _completed_beside(base: Path) -> None:
 def test_dies_anywhere_where_files_go_first(version: str, tmp_path: Path) -> None:
     """Readers miss rows only from the un-publishing of the compaction until the last of its base files is gone."""
     options = RestoreOptions(settle_s=0.0, to_instant=True)
-    case = _case(version, "mor_savepoints", 3, tmp_path, options, _completed_beside)
+    case = _case(version, "mor_savepoints", 2, tmp_path, options, _completed_beside)
     (compaction,) = (time for time, action, _ in reader.instants(case.base) if action == "commit")
     # A query as of the target leaves out what has completed into the compaction's slice.
     allowed = case.allowed - {reader.as_of(case.base, case.target).digest}
