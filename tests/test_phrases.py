@@ -68,7 +68,7 @@ def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str | None) -> 
 
 
 NAMED_BADLY = (
-    *("$(id)", "`id`", "a b;c", "1; touch PWNED #", "it's", 'say "so"', "back\\slash", "~", "*", "!!", "${HOME}", ""),
+    *("$(id)", "`id`", "a b;c", "1; touch PWNED #", "it's", 'say "so"', "back\\slash", "~", "*", "!!", "${HOME}"),
     *("-", "--", "-y", "--yes", "--help", "-x'y", "line\nend", "\x1b[31mred", "\u202egpj", "\u2028", "\x9b3", "\x7f"),
     *("'\x1b\\'f0", "\x1bf0", "-\x1b", "gr\xf6\xdfe", "\xa0", "\udcff\udc80a", "\U000e0041"),
 )

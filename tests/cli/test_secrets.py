@@ -79,7 +79,7 @@ def test_uris_in_errors_lose_their_secrets(
 
 def test_a_secret_option_is_in_no_error(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver may quote it, also as an address has it; where the secret is, is told."""
-    copy, token, place = unpack("v9", "cow_part"), "ya29.a/b+c==", "/run/secrets/lake.json"
+    copy, token, place = unpack("v9", "cow_part"), "ya29.a/b+c==", "/run/keys/lake.json"
 
     def quote(*_: object, **__: object) -> None:
         raise StorageFailed(f"no answer to {token}, t=ya29.a%2Fb%2Bc%3D%3D with {place}")
