@@ -25,6 +25,7 @@ _USER = re.compile(r"://[^\s\"'/:@\[]*:(?!\d{1,5}(?:[/,?#\s\"']|$))(?:(?!://)[^\
 _SIGNED = re.compile(r"([?&](?:delegation|access_token|sig|X-Amz-(?:Signature|Credential|Security-Token))=)[^&\s\"']+")
 _SIGNS = ("delegation=", "access_token=", "sig=", "X-Amz-")
 """What gives its reader access, in a URI's query: tokens of HDFS and Google, signatures of Azure and S3."""
+_PLACE = re.compile(r"(provider|path|file|class|type|enabled)s?$", re.IGNORECASE)
 _PUBLIC = ("anon", "cache", "cloud", "browser", "google_default")
 """What gcsfs knows as a token besides a secret."""
 
@@ -35,9 +36,11 @@ _GIVEN: set[str] = set()
 
 def hide_in_errors(settings: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
     """No error will show these secrets, nor those among the settings, by their keys."""
-    _GIVEN.update(
-        secrets, (value for key, value in settings.items() if looks_secret(key) and not is_public(key, value))
-    )
+    for key, value in settings.items():
+        # A program may give what is no text.
+        if isinstance(value, str) and looks_secret(key) and not is_public(key, value):
+            _GIVEN.add(value)
+    _GIVEN.update(secrets)
 
 
 def masked_error(text: str) -> str:
@@ -57,7 +60,7 @@ def looks_secret(key: str) -> bool:
 
 def is_public(key: str, value: str) -> bool:
     """Whether a setting whose key looks secret says only where the secret is: gcsfs takes the path of a file, too."""
-    return key == "token" and (value in _PUBLIC or os.path.isabs(value))
+    return bool(_PLACE.search(key)) or (key == "token" and (value in _PUBLIC or os.path.isabs(value)))
 
 
 def is_harmless(key: str) -> bool:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from hudictl.secrets import has_password, is_harmless, looks_secret, masked, without
+from hudictl.errors import Refused
+from hudictl.secrets import has_password, hide_in_errors, is_harmless, looks_secret, masked, without
 
 SECRET = (
     *("secret", "key", "token", "account_key", "sas_token", "connection_string", "client_secret", "credential"),
@@ -93,6 +94,13 @@ def test_secrets_are_masked_in_texts_and_in_json() -> None:
     assert json.loads(masked(json.dumps({"error": f"no {secret}"}), [secret])) == {"error": "no ***"}
     assert masked("?a=a%2Fb%2Bc%3D&b=a/b%2Bc%3D", ["a/b+c="]) == "?a=***&b=***"
     assert masked("the longer secret goes first", ["secret", "longer secret"]) == "the *** goes first"
+
+
+def test_what_is_no_text_or_no_secret_is_not_searched_for() -> None:
+    """A program may give what it likes; an error that cannot be made would be no error of hudictl's."""
+    given = {"account_key": None, "token": {"a": "b"}, "x.password": 12345678, "credentials.provider": "SimpleProvider"}
+    hide_in_errors(given)  # type: ignore[arg-type]
+    assert str(Refused("no SimpleProvider 12345678")) == "no SimpleProvider 12345678"
 
 
 def test_a_short_secret_is_a_part_of_other_words() -> None:

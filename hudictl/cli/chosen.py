@@ -39,7 +39,7 @@ _INSTANTS = (
 """The columns that have instant times."""
 _WORDS = (
     *("action", "state", "instant_state", "operation", "timeline", "kind", "type", "marker_type", "event", "fate"),
-    *("verdict", "heartbeat", "outcome"),
+    *("verdict", "heartbeat", "outcome", "metadata_action", "metadata_state", "target_action", "policy"),
 )
 """The columns of words: compared in any letters."""
 _OWN_STATES = ("MarkerFolderRow", "HeartbeatRow", "PartitionRow", "PartitionStats", "RecordVersion")
@@ -118,9 +118,11 @@ def condition(text: str, row_type: type) -> Condition:
 
 def _known_words(row_type: type, column: str) -> list[str]:
     """All that a column of words may have; empty if that is not limited."""
-    if column == "action":
+    if column in ("action", "metadata_action", "target_action"):
         return sorted(ACTIONS)
-    of_instants = column == "instant_state" or (column == "state" and row_type.__name__ not in _OWN_STATES)
+    of_instants = column in ("instant_state", "metadata_state") or (
+        column == "state" and row_type.__name__ not in _OWN_STATES
+    )
     return [state.name.lower() for state in State] if of_instants else []
 
 

@@ -27,7 +27,7 @@ from hudictl.formats.layouts import META
 from hudictl.phrases import printable, quoted
 from hudictl.render.json import error_object
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
-from hudictl.secrets import masked
+from hudictl.secrets import masked, masked_error
 
 
 @click.group(cls=StrictGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -119,7 +119,7 @@ def run(arguments: Sequence[str]) -> int:
         if os.environ.get("HUDICTL_DEBUG"):
             from traceback import format_exception
 
-            traced = masked("".join(format_exception(error)), _secrets(contexts))
+            traced = masked_error(masked("".join(format_exception(error)), _secrets(contexts)))
             say("\n".join(map(printable, traced.splitlines())))
         return fail(_unexpected(error))
     return 0

@@ -239,7 +239,10 @@ def savepoint_prune(options: "PruneOptions") -> "Change[PrunePlan, PruneResult]"
     if options.tag is not None:
         refuse_no_tag(options.tag)
         if options.untagged:
-            raise UsageError(f"the tag {options.tag} alone, and savepoints without a tag: these exclude each other")
+            raise UsageError(
+                f"--tag {options.tag} and --all (untagged) exclude each other",
+                hint="--all is for savepoints with and without tags",
+            )
     if not options.rules.any:
         hint = "--keep-last 3 --keep-daily 7; in Python KeepRules(last=3, daily=7)"
         raise UsageError("no rule says which savepoints to keep", hint=hint)

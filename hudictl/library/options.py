@@ -6,6 +6,7 @@ from typing import Any
 
 from hudictl.errors import UsageError
 from hudictl.formats.instants import ACTIONS, State
+from hudictl.phrases import span
 
 _CHOICES: dict[str, tuple[str | None, ...]] = {
     "metadata": ("keep", "delete"),
@@ -50,8 +51,9 @@ def refuse_value(name: str, value: Any, said: str = "") -> None:
         raise UsageError(f"{name}={value!r}: write a number")
     # Not "value < least": nan is neither.
     if name in _RANGES and not least <= value <= most:
-        unit = " seconds" if name.endswith("_s") else " ms" if name.endswith("_ms") else ""
-        bounds = f"the least is {least}" if most is inf else f"between {least} and {most}"
+        unit = " seconds" if name.endswith("_s") else ""
+        low, high = (span(int(bound)) if name.endswith("_ms") and bound < inf else bound for bound in (least, most))
+        bounds = f"the least is {low}" if most is inf else f"between {low} and {high}"
         raise UsageError(f"{said or f'{name}={value!r}'}: {bounds}{unit}")
 
 

@@ -10,7 +10,7 @@ from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.options import refuse_no_tag, refuse_wrong
 from hudictl.library.rows import Rows
-from hudictl.library.times import duration_ms
+from hudictl.library.times import age_ms
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def creation(
         return changes.savepoint_creation(instant, options)
     if tag is None or instant is not None:
         raise UsageError(
-            "every needs a tag, and no instant", hint="it chooses the newest commit; a tag is a word, as nightly"
+            "--every needs a --tag, and no INSTANT (every, tag, instant)",
+            hint="it chooses the newest commit: add --tag nightly",
         )
-    return changes.savepoint_if_old(options, tag, duration_ms(every, "every"), str(every))
+    return changes.savepoint_if_old(options, tag, age_ms(every, "every"), str(every))

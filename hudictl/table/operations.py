@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
@@ -106,13 +106,17 @@ class Operation:
 
 def last_operation_on(storage: Storage, operation: str, target: str) -> str | None:
     """The time of the last operation of a kind on an instant; None if there was none."""
+    return next((found.instant for found in operations_on(storage, operation, target)), None)
+
+
+def operations_on(storage: Storage, operation: str, target: str) -> Iterator[Operation]:
+    """The operations of a kind on an instant, newest first."""
     for time in reversed(operation_instants(storage)):
         # The time of a record is later than its target. A damaged record proves nothing.
         with suppress(Unreadable):
             found = read_operation(storage, time) if time > target else None
             if found is not None and (found.operation, found.target) == (operation, target):
-                return time
-    return None
+                yield found
 
 
 def recorded(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hudictl.cli.chosen import RowFilter, chosen, condition, known_columns
 from hudictl.errors import Unreadable, UsageError
+from hudictl.reports.timeline_pairs import TimelinePair
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,12 @@ def test_an_action_or_state_that_there_is_not_is_refused_with_those_that_there_a
     with pytest.raises(UsageError, match=text) as error:
         condition(text, Word)
     assert word in error.value.hint
+
+
+def test_those_of_the_metadata_table_too() -> None:
+    assert condition("metadata_state=Completed", TimelinePair).value == "completed"
+    with pytest.raises(UsageError):
+        condition("metadata_action=restor", TimelinePair)
 
 
 def test_a_list_may_have_states_of_its_own() -> None:

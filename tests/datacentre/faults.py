@@ -31,9 +31,8 @@ from tests.interop import judge
 from tests.interop.scenarios import batch
 from tests.s3 import BUCKET
 
-# Without writers side by side, nothing goes first.
-_ONE = {Phase.UNPUBLISH_ONE, Phase.PUBLISH_ROLLBACK, Phase.DELETE_FIRST}
-_MANY = {Phase.UNPUBLISH, Phase.PUBLISH_RESTORE, Phase.DELETE_FIRST}
+_ONE = {Phase.UNPUBLISH_ONE, Phase.PUBLISH_ROLLBACK}
+_MANY = {Phase.UNPUBLISH, Phase.PUBLISH_RESTORE}
 _RESTORE = ("check again", "request the restore", "begin the restore", *(one.label for one in Phase if one not in _ONE))
 OPERATIONS: Mapping[str, Sequence[str]] = {
     "restore": _RESTORE,

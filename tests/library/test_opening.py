@@ -139,12 +139,12 @@ def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
         (lambda table: table.restore("1", {"keep_files": True}), "options={'keep_files': True}: write an object"),
         (lambda table: table.create_savepoint("1", {"user": "x"}), "options="),
         (lambda table: table.prune_savepoints({"last": 3}), "options="),
-        (lambda table: table.writers.break_lock(1000), "dead_after_ms=1000: the least is 60000"),
+        (lambda table: table.writers.break_lock(1000), "dead_after_ms=1000: the least is 60 s"),
         (lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules())), "no rule says"),
         (lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=-1))), "last=-1"),
         (
             lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=1), "nightly", True)),
-            "the tag nightly alone",
+            "--tag nightly and --all",
         ),
         (
             lambda table: table.prune_savepoints(hudictl.PruneOptions(hudictl.KeepRules(last=1), "no tag")),
@@ -170,7 +170,7 @@ def test_a_profile_that_keeps_files(write: Write, copy: Copy) -> None:
         (lambda table: table.copy("/tmp/absent", "1", hudictl.CopyOptions(partitions="a")), "partitions='a'"),
         (lambda table: table.restore("1", hudictl.RestoreOptions(require_index="files")), "require_index='files'"),
         (lambda table: table.create_savepoint(tag="no tag"), "tag no tag: not a tag"),
-        (lambda table: table.create_savepoint(every="1d"), "every needs a tag"),
+        (lambda table: table.create_savepoint(every="1d"), "--every needs a --tag"),
         (lambda table: table.drop_undo(), "either instants, or an age"),
         (lambda table: table.drop_undo("1", older_than="1d"), "either instants, or an age"),
         (lambda table: table.log("a", partition="b"), "paths exclude"),

@@ -185,7 +185,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
         remove_hashing_metadata(run.table, run.undo.hashing)
-        delete_first(run.session, run.held, run.undo, Kind.RESTORE, partial(_enter, run))
+        delete_first(run.session, run.held, run.undo, Kind.RESTORE)
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)
@@ -469,7 +469,7 @@ def _remove_instants(run: RestoreRun) -> None:
             delete_instant(run.table, instant)
     rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}
     # Before the rollbacks: a rerun does not know the times of those that are gone.
-    remove_traces(run.table, run.undo.removed | rollbacks)
+    remove_traces(run.table, run.undo.removed | rollbacks | {*run.plan.rollbacks_discarded})
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
     for restore in run.plan.restores_superseded:

@@ -35,7 +35,7 @@ from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
-from hudictl.state.timeline.unfinished import remedy_of_restore
+from hudictl.state.timeline.unfinished import WITHDRAW, remedy_of_restore
 from hudictl.state.writable import writable_table
 from hudictl.table.kept import refuse_keeping_late
 from hudictl.table.metadata.listing import read_known
@@ -71,8 +71,10 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     # Also of Hudi: an inflight one may have deleted files.
     own = pending is not None and worked_on(table, pending)
     late = [pending.instant.time] if pending is not None and (pending.begun or own) else []
-    back = "`hudictl resume --withdraw` takes it back if it has deleted none: then restore with --keep-files; else "
-    refuse_keeping_late(table, late, asked=first.options.keep_files, way=back if own else "")
+    out = remedy_of_restore(table, pending) if own and pending is not None else ()
+    back = f"`{WITHDRAW}` takes it back if it has deleted none: then restore with --keep-files; else "
+    takes_back = any(each.command == WITHDRAW for each in out)
+    refuse_keeping_late(table, late, asked=first.options.keep_files, way=back if takes_back else "")
 
     session.engine.start()
     known = read_known(table, session.engine)

@@ -7,6 +7,7 @@ from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
 from hudictl.ops.session import Begun, Kind, Session, changing, keeping_files, writable_signs
+from hudictl.ops.undo.execute import remove_traces
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata.record import read_kept
@@ -55,6 +56,7 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
             kept = read_kept(session.table, time)
             if kept is not None:
                 put_back_unchanged(session.table, kept)
+            remove_traces(table, {time})
             delete_instant(table, run.found.find(time, ROLLBACK))
             forget_kept(session.table, time)
         return replace(plan, undo=run.time)

@@ -164,7 +164,7 @@ def _rollback(run: RollbackRun) -> Sequence[RollbackResult]:
         run = replace(run, each=tuple(_keeping(table, one) for one in run.each))
         for one in run.each:
             _hide(run, one)
-        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK, partial(_enter, run))
+        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK)
         wait_for_queries(run.monitor, run.options.grace_s)
 
         undone, blocks, found = delete_and_prove(

@@ -32,7 +32,7 @@ from hudictl.state.writers.activity import at_work
 from hudictl.table.files.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import metadata_table_in_use
-from hudictl.table.operations import last_operation_on, read_operation
+from hudictl.table.operations import operations_on
 from hudictl.table.settings import ARCHIVE_BEYOND_SAVEPOINT, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, load_timeline
@@ -195,12 +195,15 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
 def _has_failed(table: Table, target: str, made_ms: int) -> bool:
     """Whether hudictl itself has made the file of a savepoint at this moment, and failed or died before the end: nobody
     goes on with it, once this process has the claim."""
-    time = last_operation_on(table.storage, Kind.SAVEPOINT_CREATE.value, target)
-    found = read_operation(table.storage, time) if time else None
-    # With these nothing was begun, or nothing is left: such a file is another program's.
-    if found is None or found.last.exit_code in (0, Conflict.exit_code):
-        return False
-    return abs(made_ms - datetime.fromisoformat(found.last.started_at).timestamp() * 1000) < _SOON_MS
+    for found in operations_on(table.storage, Kind.SAVEPOINT_CREATE.value, target):
+        # With these nothing was begun, or nothing is left: such a file is another program's.
+        if found.last.exit_code == 0:
+            return False
+        begun_ms = datetime.fromisoformat(found.last.started_at).timestamp() * 1000
+        # A second, as the clock of a store may be behind.
+        if found.last.exit_code != Conflict.exit_code and -1000 < made_ms - begun_ms < _SOON_MS:
+            return True
+    return False
 
 
 def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:

@@ -111,23 +111,30 @@ def write_blocks(session: Session, held: Hold, slices: Sequence[MarkedSlice]) ->
     return written
 
 
-def delete_first(session: Session, held: Hold, undo: Undo, kind: Kind, enter: Callable[[Phase], object]) -> None:
-    """Deletes the files that hide rows of kept instants once the removed ones are un-published. Called right then:
-    readers miss these rows until it has ended. Raises as ``delete_and_prove``."""
+def delete_first(session: Session, held: Hold, undo: Undo, kind: Kind) -> None:
+    """Deletes the files that hide rows of kept instants once the removed ones are un-published. Called right then, and
+    not stopped by the operator: readers miss these rows until it has ended. Raises as ``delete_and_prove``."""
     if undo.hiding:
-        enter(Phase.DELETE_FIRST)
-        delete_files(session, held, undo.hiding, kind)
+        held.check()
+        delete_files(session, held, undo.hiding, kind, "until they are gone, readers miss rows of commits that stay")
 
 
-def delete_files(session: Session, held: Hold, files: Sequence[StoredFile], kind: Kind) -> None:
-    """Deletes the files in one job, by partition. Raises Incomplete, naming a file that could not be deleted."""
+def delete_files(
+    session: Session,
+    held: Hold,
+    files: Sequence[StoredFile],
+    kind: Kind,
+    meaning: str = "readers no longer see these files",
+) -> None:
+    """Deletes the files in one job, by partition. Raises Incomplete, naming a file that could not be deleted, and what
+    that is to readers."""
     failed = delete_data_files(session, held, files)
     if failed:
         path, reason = failed[0]
         raise Incomplete(
             f"{len(failed):,} of {count_of(len(files), 'file')} could not be deleted, for example {path}: {reason}; "
             f"the {kind.value} is still pending",
-            hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
+            hint=f"{meaning}; fix the cause, then run `hudictl resume`",
             failed=[path for path, _ in failed],
         )
 

@@ -11,7 +11,6 @@ class Phase(Enum):
     WRITE_ROLLBACK_PLANS = (3, "write rollback plans")
     UNPUBLISH = (4, "un-publish instants")
     UNPUBLISH_ONE = (4, "un-publish the instant")
-    DELETE_FIRST = (5, "delete files that hide rows")
     DELETE_FILES = (5, "delete files")
     VERIFY = (6, "verify")
     REMOVE_INSTANTS = (7, "remove instants")

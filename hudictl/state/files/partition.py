@@ -215,8 +215,11 @@ def _judge_group(
     misnamed = _misnamed(known, records, view)
     first: Sequence[StoredFile] = ()
     if removed and file_id not in records.replaced:
-        hides = hiding(view.rules, members, view.committed, records.compactions.get(file_id))
-        first = [file for file in hides if file in removed]
+        # Also those that hide rows once the base files before them in the job are gone.
+        logs = [file for file in members if not (file.data.is_base and file in removed)]
+        found = (hiding(view.rules, some, view.committed, records.compactions.get(file_id)) for some in (members, logs))
+        hides = set(chain.from_iterable(found))
+        first = [file for file in removed if file in hides]
     return Verdict([*needed.values()], missing, removed, unproved, contradictions, late, misnamed, first)
 
 

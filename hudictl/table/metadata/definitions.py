@@ -28,6 +28,12 @@ def is_defined(partition: str) -> bool:
     return partition.startswith(_BY_STATEMENT)
 
 
+def defined_names(table: Table) -> frozenset[str]:
+    """The indexes that have a definition. Raises Unreadable: the definitions are damaged."""
+    found = _read(table)
+    return frozenset(found[1][_DEFINITIONS]) if found is not None else frozenset()
+
+
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
     """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does. Idempotent.
 

@@ -286,7 +286,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        delete_first(run.session, run.held, run.undo, Kind.RESTORE, partial(_enter, run))\n",
+        "        delete_first(run.session, run.held, run.undo, Kind.RESTORE)\n",
         "",
         "rows of the target are hidden by files of removed instants while queries have their grace",
         ("ops/restore/test_order.py::test_what_would_hide_rows_of_the_target_goes_before_queries_have_their_grace",),
@@ -340,14 +340,14 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    remove_traces(run.table, run.undo.removed | rollbacks)\n"
+            "    remove_traces(run.table, run.undo.removed | rollbacks | {*run.plan.rollbacks_discarded})\n"
             "    for rollback in sorted(rollbacks, reverse=True):\n"
             "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
         ),
         (
             "    for rollback in sorted(rollbacks, reverse=True):\n"
             "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
-            "    remove_traces(run.table, run.undo.removed | rollbacks)\n"
+            "    remove_traces(run.table, run.undo.removed | rollbacks | {*run.plan.rollbacks_discarded})\n"
         ),
         "heartbeats of rollbacks stay after a crash",
         ("ops/restore/test_order.py::test_rollbacks_go_last_of_what_belongs_to_an_instant",),

@@ -144,7 +144,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK, partial(_enter, run))\n",
+        "        delete_first(run.session, run.held, run.undo, Kind.ROLLBACK)\n",
         "",
         "rows of other writes are hidden by files of a removed instant while queries have their grace",
         tests=(

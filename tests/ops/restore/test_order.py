@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Interrupted, Refused
+from hudictl.errors import Incomplete, Interrupted, Refused
 from hudictl.formats import restore as fmt
 from hudictl.formats.instants import ROLLBACK, State, time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
@@ -111,6 +111,18 @@ def test_what_would_hide_rows_of_the_target_goes_before_queries_have_their_grace
     restore(copy, target, options=TO_INSTANT)
     assert reader.snapshot(copy.path).digest == expected
     assert copy.data() == before - {row.path for row in made.undo.files}
+
+
+def test_what_hides_rows_and_cannot_be_deleted_is_told_as_such(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "mor_savepoints")
+    target, compaction = copy.commits[-4:-2]
+    done = copy.file(target, "deltacommit")
+    done.rename(done.with_name(f"{target}_{time_plus_ms(compaction, 1)}.deltacommit"))
+    failing = "hudictl.ops.undo.execute.delete_data_files"
+    monkeypatch.setattr(failing, lambda _session, _held, files: [(file.path, "denied") for file in files])
+    with pytest.raises(Incomplete) as caught:
+        restore(copy, target, options=TO_INSTANT)
+    assert "readers miss rows of commits that stay" in caught.value.hint
 
 
 @VERSIONS

@@ -1,7 +1,10 @@
 """Savepoints: what they hold, and what keeps one from being a lie."""
 
+import json
 import os
 from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -231,6 +234,16 @@ def test_a_lone_inflight_file_may_be_another_process_in_the_act(unpack: Unpack, 
     assert copy.savepoints == [instant]
 
 
+def age_record(record: Path, lone: Path) -> None:
+    """The attempt and the file that it has made are 90 s older."""
+    known = json.loads(record.read_text())
+    (attempt,) = known["attempts"]
+    begun = datetime.fromisoformat(attempt["started_at"]) - timedelta(seconds=90)
+    attempt["started_at"] = begun.isoformat(timespec="milliseconds")
+    put(record, json.dumps(known).encode())
+    os.utime(lone, (lone.stat().st_mtime - 90,) * 2)
+
+
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_what_failed_before_its_end_goes_on_at_once(
     unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
@@ -253,6 +266,13 @@ def test_what_failed_before_its_end_goes_on_at_once(
     os.utime(lone, (lone.stat().st_mtime + 90,) * 2)
     refused(copy, instant, 12, instant)
     os.utime(lone)
+    # Much later it fails once more: the file is still that of the first attempt.
+    (record,) = sorted((copy.meta / ".hudictl/operations").glob("*.json"))
+    age_record(record, lone)
+    monkeypatch.setattr("hudictl.ops.savepoint.execute.create_instant_file", fail)
+    with pytest.raises(StorageFailed):
+        savepoint(copy, instant)
+    monkeypatch.setattr("hudictl.ops.savepoint.execute.create_instant_file", made)
     savepoint(copy, instant, SavepointOptions())
     assert copy.savepoints == [instant]
     copy.file(instant, "savepoint").unlink()

@@ -125,7 +125,7 @@ def read_while_pending(history: History, group: str, gone: Collection[str]) -> s
 @pytest.mark.slow
 @settings(MANY, max_examples=1000)
 @given(histories())
-def test_without_what_goes_first_readers_have_their_rows_before_the_rest_goes(history: History) -> None:
+def test_without_what_goes_first_readers_have_their_rows_while_the_rest_goes(history: History) -> None:
     """No file goes first without need; groups with a pending compaction are another matter."""
     verdict = history.judged()
     if not history.view.rules.has_completion_times:
@@ -133,15 +133,17 @@ def test_without_what_goes_first_readers_have_their_rows_before_the_rest_goes(hi
         return
     going = {file.path for file in verdict.removed}
     first = {file.path for file in verdict.hiding}
+    # The job that deletes the rest may take base files before logs.
+    halves = (first, first | {file.path for file in verdict.removed if file.data.is_base})
     assert first <= going
     for group in set(GROUPS) - history.records.replaced - history.records.compactions.keys():
         strange = [f for f in history.files if f.data.instant not in history.view.committed and f.path not in going]
         if not any(file.data.file_id == group for file in strange):
             own = {file.path for file in verdict.hiding if file.data.file_id == group}
             whole = read_while_pending(history, group, going)
-            assert read_while_pending(history, group, first) == whole
+            assert all(read_while_pending(history, group, half) == whole for half in halves)
             for path in own if len(own) == 1 else ():
-                assert read_while_pending(history, group, first - {path}) != whole
+                assert any(read_while_pending(history, group, half - {path}) != whole for half in halves)
 
 
 def view_without(*removed: str) -> View:
