@@ -59,9 +59,10 @@ def pace_options(command: Command) -> Command:
         default="0s",
         callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
         metavar="DURATION",
-        help="Wait this long before files are deleted, so that running queries can finish (90s, 5m). New "
-        "queries do not see the commits any more. Until the first deletion `hudictl resume --withdraw` takes a restore "
-        "back; with --keep-files `hudictl undo` does, also a rollback, which has no other way back.",
+        help="Wait this long before files are deleted, so that running queries can finish (90s, 5m); files that would "
+        "hide rows, which the plan names, go before. New queries do not see the commits any more. Until the first "
+        "deletion `hudictl resume --withdraw` takes a restore back; with --keep-files `hudictl undo` does, also a "
+        "rollback, which has no other way back.",
     )
     @click.option(
         "--keep-backup",
