@@ -35,7 +35,7 @@ def refusal(base: Path, target: str) -> str:
     facts = read_facts(table, ENGINE, read_signs(table))
     removed = {entry.time for entry in load_timeline(table).writes() if entry.time > target}
     try:
-        nothing_missing(facts, needed_files(facts, removed, NOTHING_SAVED), target)
+        nothing_missing(facts, needed_files(facts, removed, NOTHING_SAVED), target, "")
     except Refused as error:
         return error.message
     return ""
