@@ -302,10 +302,10 @@ def metadata_text(result: RestoreResult | RollbackResult) -> str:
     return f"; metadata table: {result.metadata_table}{kept}{why}"
 
 
-def create_again(plan: RestorePlan, result: RestoreResult) -> list[str]:
-    """What its operator must know of indexes that no write builds again: one that is deleted with the whole metadata
-    table keeps its definition."""
-    entries = () if result.metadata_table == Mode.DELETE.value else plan.undo.metadata_table.partitions
+def create_again(plan: RestorePlan, fate: str) -> list[str]:
+    """What its operator must know of indexes that no write builds again, by what has become of the metadata table: one
+    that is deleted with all of it keeps its definition."""
+    entries = () if fate == Mode.DELETE.value else plan.undo.metadata_table.partitions
     names = ", ".join(entry.partition for entry in entries if entry.reason is not None and entry.defined)
     return [f"Create {names} again yourself (CREATE INDEX), {_AFTER_A_WRITE}."] if names else []
 

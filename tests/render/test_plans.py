@@ -145,9 +145,11 @@ def test_a_metadata_table_that_is_brought_forward() -> None:
         "Create this index again yourself (CREATE INDEX), after the first write: before it, Hudi 1.2.0 leaves it "
         "empty, and queries and writes with it fail."
     ) in lines
-    (told,) = create_again(made(metadata_table=plan))
+    (told,) = create_again(made(metadata_table=plan), plan.fate)
     assert told.startswith("Create secondary_index_idx_val again yourself (CREATE INDEX), after the first write: ")
-    assert create_again(made(metadata_table=replace(plan, partitions=(GIVEN_UP,)))) == []
+    assert create_again(made(metadata_table=replace(plan, partitions=(GIVEN_UP,))), plan.fate) == []
+    # With all of it: its definition is there still.
+    assert create_again(made(metadata_table=plan), Mode.DELETE.value) == []
 
 
 def test_what_has_become_of_the_metadata_table_is_said_at_the_end() -> None:

@@ -169,7 +169,11 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
         shown_first=True,
         question=_question,
         done=_restored,
-        then=lambda plan, result: [*told_after(result), *create_again(plan, result), *map(_indexing, result.indexings)],
+        then=lambda plan, result: [
+            *told_after(result),
+            *create_again(plan, result.metadata_table),
+            *map(_indexing, result.indexings),
+        ],
         instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
     )
 
