@@ -71,10 +71,12 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     # Also of Hudi: an inflight one may have deleted files.
     own = pending is not None and worked_on(table, pending)
     late = [pending.instant.time] if pending is not None and (pending.begun or own) else []
-    out = remedy_of_restore(table, pending) if own and pending is not None else ()
+    asked = first.options.keep_files
+    # Only then: a resume must not end at a record that only the way back needs.
+    out = remedy_of_restore(table, pending) if asked and own and pending is not None else ()
     back = f"`{WITHDRAW}` takes it back if it has deleted none: then restore with --keep-files; else "
     takes_back = any(each.command == WITHDRAW for each in out)
-    refuse_keeping_late(table, late, asked=first.options.keep_files, way=back if takes_back else "")
+    refuse_keeping_late(table, late, asked=asked, way=back if takes_back else "")
 
     session.engine.start()
     known = read_known(table, session.engine)
