@@ -30,7 +30,7 @@ def test_a_full_disk_is_the_engines_failure(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(local.tempfile.SpooledTemporaryFile, "write", full)
     with pytest.raises(EngineFailed, match="No space left on device") as caught:
-        LocalEngine().keep([("a", 1)])
+        LocalEngine().keep(("a", number) for number in range(100))
     assert "TMPDIR" in caught.value.hint
 
 
@@ -42,7 +42,7 @@ def test_a_temporary_file_that_cannot_be_read_is_the_engines_failure(monkeypatch
 
     engine = LocalEngine()
     kept = engine.keep([("a", 1)])
-    monkeypatch.setattr(local.pickle, "load", broken)
+    monkeypatch.setattr(local.tempfile.SpooledTemporaryFile, "read", broken)
     with pytest.raises(EngineFailed, match="Input/output error"):
         engine.over("look", [kept], lambda key, found: key)
 

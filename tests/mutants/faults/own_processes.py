@@ -64,7 +64,7 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "            self._write(number, part.body, part.pairs)\n",
+        "            self._write(number, part.body, part.lists)\n",
         "            self._write(number, part.body, 1)\n",
         "of the files that another process has listed some are lost",
         ("engine/test_processes.py",),

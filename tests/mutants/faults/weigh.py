@@ -383,9 +383,16 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "sorted({0}.union(*(entry.kept.parts for entry in local)))",
-        "sorted(set().union(*(entry.kept.parts for entry in local)))",
+        "        return {0, *self.parts, *self.waiting}\n",
+        "        return {*self.parts, *self.waiting}\n",
         "where no folder could be listed the table counts as empty",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        LOCAL,
+        "        return {0, *self.parts, *self.waiting}\n",
+        "        return {0, *self.parts}\n",
+        "the last values of a part are lost",
         ("engine/test_local.py",),
     ),
     Fault(
