@@ -119,27 +119,18 @@ def sidecars(look: Look) -> Iterator[Finding]:
     """
     table = look.facts.table
     if table.uri.startswith("file:"):
-        for folder in _checked(table, META):
-            yield from _sidecars(table, folder)
-
-
-def _checked(table: Table, folder: str) -> Iterator[str]:
-    yield folder
-    for entry in entries_of(table.storage, folder):
-        path = f"{folder}/{entry.name}"
-        unread = entry.name in _UNCHECKED or entry.name.startswith(_LEFT)
-        if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
-            yield from _checked(table, path)
+        yield from _sidecars(table, META)
 
 
 def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
-    entries = {entry.name: entry for entry in entries_of(table.storage, folder) if not entry.is_dir}
+    entries = entries_of(table.storage, folder)
+    names = dict.fromkeys(entry.name for entry in entries if not entry.is_dir)
     lone = []
-    for name in entries:
+    for name in names:
         of = checksums.sidecar_of(name)
         if of is None:
             continue
-        if of not in entries:
+        if of not in names:
             lone.append(name)
         elif not _matches(table, f"{folder}/{name}", f"{folder}/{of}"):
             meaning = f"the checksum in {name} does not match this file: Hadoop's readers fail; delete {name}"
@@ -147,6 +138,10 @@ def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
     if lone:
         meaning = f"{count_of(len(lone), 'checksum file')} whose own file is missing ({named(lone)}): delete them"
         yield Finding("lone-sidecars", INFO, folder, meaning)
+    for entry in entries:
+        unread = entry.name in _UNCHECKED or entry.name.startswith(_LEFT)
+        if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
+            yield from _sidecars(table, f"{folder}/{entry.name}")
 
 
 def _matches(table: Table, sidecar: str, path: str) -> bool:
