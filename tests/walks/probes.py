@@ -257,8 +257,9 @@ def _planned(probe: Probe, words: list[str]) -> Answer | None:
         done = probe.ask(*words, "--yes")
         if not done.refused:
             probe.problem(f"refused as a plan, but {done}")
-    elif plan.code == 3 and probe.before.ahead and words[0] == "failed-writes":
-        probe.refusals.append(plan.reason)  # each of them is refused, beside a commit of the future
+    elif plan.code == 3 and probe.before.is_broken and words[0] == "failed-writes":
+        # Each of them is refused, beside a commit of the future or an empty plan.
+        probe.refusals.append(plan.reason)
     elif plan.code != 0:
         probe.problem(f"no plan: {plan}")
     if probe.table.shape.compact_every and plan.code == 0:

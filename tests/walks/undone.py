@@ -116,6 +116,10 @@ def _rows(probe: Probe) -> list[object]:
 
 
 def _findings(probe: Probe) -> list[tuple[str, str]]:
-    """What check finds, but for what a death leaves in hudictl's own folder."""
+    """What check finds, but for what a death leaves in hudictl's own folder, and what the next change clears."""
     found = ((row["finding"], row["subject"]) for row in probe.ask("check", *AT_ONCE).result)
-    return sorted((finding, subject) for finding, subject in found if not subject.startswith(f"{OWN}/"))
+    return sorted(
+        (finding, subject)
+        for finding, subject in found
+        if not subject.startswith(f"{OWN}/") and not subject.endswith(LEFT)
+    )

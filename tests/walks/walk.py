@@ -142,10 +142,12 @@ def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
         if "nested_table" in table.past and any(row["finding"] == "other-table" for row in found.result):
             report.hudis.append(f"after {name}: {wrong}, as check says")
             return False
-        # Hudi 0.15.0 alone loses updates where it compacts beside forty failed writes: no finding can say so.
-        if table.ahead or (found.code == 0 and (table.adopted or table.is_broken)):
+        # A clock that is ahead by an hour shows only by the times of files. And Hudi 0.15.0 alone loses updates where
+        # it compacts beside forty failed writes: no finding can say so.
+        untold = table.ahead and "copied_without_times" in table.past
+        if not untold and (table.ahead or (found.code == 0 and (table.adopted or table.is_broken))):
             report.problems.append(f"after {name}: {wrong}, and check does not find it: {found.said}")
-        elif table.adopted and not findings.of_hudi(table, name, found):
+        elif table.adopted and not untold and not findings.of_hudi(table, name, found):
             report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}: {found.said}")
         else:
             report.hudis.append(f"after {name}: {wrong}")
