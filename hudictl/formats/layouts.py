@@ -37,13 +37,16 @@ class Layout:
     archive: str
 
 
+LAYOUT = "hoodie.timeline.layout.version"
+
+
 def layout_of(properties: Mapping[str, str]) -> Layout:
     """The layout that ``hoodie.properties`` declares: the layout's key decides, not the table version.
 
     Raises:
         ValueError: a layout version that is no number.
     """
-    declared = properties.get("hoodie.timeline.layout.version")
+    declared = properties.get(LAYOUT)
     if declared is not None:
         version = int(declared)
     else:
@@ -53,3 +56,8 @@ def layout_of(properties: Mapping[str, str]) -> Layout:
         return Layout(version, META, f"{META}/{properties.get('hoodie.archivelog.folder') or 'archived'}")
     timeline = f"{META}/{properties.get('hoodie.timeline.path') or 'timeline'}"
     return Layout(version, timeline, f"{timeline}/{properties.get('hoodie.timeline.history.path') or 'history'}")
+
+
+def other_layout(properties: Mapping[str, str], layout: Layout) -> Layout:
+    """Where an upgrade or downgrade of Hudi's moves the timeline to, or where it comes from."""
+    return layout_of({**properties, LAYOUT: "1" if layout.version == 2 else "2"})

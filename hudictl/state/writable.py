@@ -1,21 +1,26 @@
 """Guards on the kind of table."""
 
+from contextlib import suppress
+
 from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
-from hudictl.formats.layouts import PROPERTIES
+from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES
 from hudictl.phrases import command_of
 from hudictl.storage import ODD
 from hudictl.table.kept import begun_undo, can_go_on
 from hudictl.table.locks.config import Locking, supported_lock
+from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.active import Timeline, moved_instant
 
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 # From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
 _LANCE, _LANCE_FROM = "LANCE", 9
 TYPE_AGAIN = "hudictl table set-property hoodie.table.type=MERGE_ON_READ --dangerous=hoodie.table.type"
 """The command that mends a lost type."""
+UPGRADE_INTERRUPTED = "upgrade-interrupted"
+UPGRADE_AGAIN = "let Hudi finish it: `CALL upgrade_table` or `CALL downgrade_table` again, with the release that began"
 
 
 def writable_table(table: Table, locking: Locking, undo: str | None = None) -> None:
@@ -47,16 +52,30 @@ def known_table(table: Table) -> None:
             hint="read commands still work; upgrade the table with Hudi, or use a newer hudictl",
             table_version=table.version,
         )
-    if table.layout.version != WRITABLE_VERSIONS[table.version]:
-        raise Unsupported(
-            f"table version {table.version} with timeline layout {table.layout.version}: an upgrade was interrupted",
-            hint="let a Hudi writer finish the upgrade first",
-            layout=table.layout.version,
-        )
+    if half := half_upgraded(table):
+        raise Unsupported(half, hint=UPGRADE_AGAIN, layout=table.layout.version)
     properties = table.properties
     _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
     _known_base_format(table.base_file_format.upper(), table.version)
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
+
+
+def half_upgraded(table: Table) -> str:
+    """That an upgrade or downgrade of the table, or of its metadata table, was interrupted; "" if none was.
+
+    hudictl would see a part of the timeline, and take completed writes for failed ones. Raises StorageFailed.
+    """
+    version, layout = table.version, table.layout.version
+    if layout != WRITABLE_VERSIONS.get(version, layout):
+        return f"table version {version} with timeline layout {layout}: an upgrade or downgrade was interrupted"
+    moved = moved_instant(table)
+    if not moved and table.metadata_partitions:
+        # One that cannot be opened is told by who reads it.
+        with suppress(Unreadable):
+            metadata = open_metadata_table(table)
+            moved = moved_instant(metadata) if metadata is not None else ""
+            moved = moved and f"{METADATA_TABLE}/{moved}"
+    return f"{moved}, but table version {version}: an upgrade or downgrade was interrupted" if moved else ""
 
 
 def known_timeline(table: Table, timeline: Timeline) -> None:

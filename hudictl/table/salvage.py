@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hudictl.formats import properties as fmt
 from hudictl.formats.instants import DELTACOMMIT, InstantFile, parse_instant_file
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, PROPERTIES, PROPERTIES_BACKUP, UNDO
+from hudictl.formats.layouts import LAYOUT, META, METADATA_PROPERTIES, PROPERTIES, PROPERTIES_BACKUP, UNDO
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.storage import Storage, entries_of, read_whole
 from hudictl.storage.keeping import kept_path
@@ -17,7 +17,6 @@ from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import COPY_ON_WRITE, MERGE_ON_READ, TYPE
 
 VERSION = "hoodie.table.version"
-LAYOUT = "hoodie.timeline.layout.version"
 PRECOMBINE, ORDERING = "hoodie.table.precombine.field", "hoodie.table.ordering.fields"
 KEYS_OF_VERSION = {8: {PRECOMBINE, "hoodie.compaction.payload.class"}, 9: {ORDERING, "hoodie.table.format"}}
 """Keys that Hudi writes in one table version alone of those with the same layout."""

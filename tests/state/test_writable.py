@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.engine.local import LocalEngine
 from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.reports.health.check import check_table
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.config import NOTHING_SAID
 from tests import support
@@ -51,6 +53,28 @@ def test_other_base_file_formats(unpack: Unpack, version: str, form: str) -> Non
     """Hudi 0.15.0 and 1.0.2 do not know the name LANCE."""
     with pytest.raises(Unsupported, match=f"base file format '{form.upper()}'"):
         writable_table(with_format(unpack(version, "cow_part"), form).table, NOTHING_SAID)
+
+
+@pytest.mark.parametrize("of", ["the table", "the metadata table"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_half_an_upgrade_or_downgrade(unpack: Unpack, version: str, of: str) -> None:
+    """Hudi 1.2.0 moves the instants one by one, and changes the properties last. A completed write, whose savepoint is
+    moved already, would count as failed: its files would be deleted."""
+    copy = unpack(version, "mor_part")
+    meta = copy.meta / ("metadata/.hoodie" if of == "the metadata table" else "")
+    here, there = (meta, meta / "timeline") if version == "v6" else (meta / "timeline", meta)
+    moved = min(here.glob("[0-9]*.deltacommit*"))
+    there.mkdir(exist_ok=True)
+    (there / "history").mkdir(exist_ok=True)
+    writable_table(copy.table, NOTHING_SAID)
+    moved.rename(there / moved.name)
+    with pytest.raises(
+        Unsupported, match=f"{moved.name}, but table version {version[1:]}: .* was interrupted"
+    ) as found:
+        writable_table(copy.table, NOTHING_SAID)
+    assert "upgrade_table" in found.value.hint
+    found_by_check = check_table(copy.table, LocalEngine(), 0).findings
+    assert [entry.finding for entry in found_by_check] == ["upgrade-interrupted"]
 
 
 @pytest.mark.parametrize("kind", ["link", "link to itself", "pipe"])

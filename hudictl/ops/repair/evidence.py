@@ -13,7 +13,7 @@ from hudictl.formats.base_rows import RECORD_KEY, read_rows
 from hudictl.formats.commit_metadata import read_record
 from hudictl.formats.instants import DELTACOMMIT, INDEXING, State
 from hudictl.formats.json_values import parse_json
-from hudictl.formats.layouts import META
+from hudictl.formats.layouts import LAYOUT, META
 from hudictl.formats.log_contents import Row
 from hudictl.formats.properties import NAME
 from hudictl.phrases import count_of
@@ -22,7 +22,6 @@ from hudictl.state.files.kinds import Kinds, kinds_of
 from hudictl.state.metadata.indexes import partition_instants
 from hudictl.state.services.stalled import partitions_in_the_making
 from hudictl.table.metadata.place import open_metadata_table
-from hudictl.table.salvage import LAYOUT
 from hudictl.table.table import COPY_ON_WRITE, MERGE_ON_READ, TYPE, Table
 from hudictl.table.timeline.active import Timeline, load_timeline, read_instant
 

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from hudictl.errors import Refused
 from hudictl.formats import properties as fmt
-from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
+from hudictl.formats.layouts import LAYOUT, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.repair.evidence import FIELDS, FORMAT, KEYS, Schema, columns_of, schema_of, votes_of
 from hudictl.ops.repair.plan import FileRepair, RepairPlan
@@ -20,7 +20,6 @@ from hudictl.table.properties import intact
 from hudictl.table.properties_known import known_properties, require_value
 from hudictl.table.salvage import (
     KEYS_OF_VERSION,
-    LAYOUT,
     ORDERING,
     OWN_FILE,
     PRECOMBINE,

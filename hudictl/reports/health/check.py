@@ -12,7 +12,7 @@ from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.unfinished import UNDO_BEGUN
-from hudictl.state.writable import writable_kind
+from hudictl.state.writable import UPGRADE_INTERRUPTED, writable_kind
 from hudictl.table.kept import begun_undo
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.metadata.listing import read_known
@@ -95,7 +95,11 @@ def check_table(
 
 
 def _possible(table: Table, findings: list[Finding]) -> list[Finding]:
-    """The findings without the commands that would refuse the table."""
+    """The findings without the commands that would refuse the table; of half an upgrade it alone, for the others see a
+    part of the timeline."""
+    half = [entry for entry in findings if entry.finding == UPGRADE_INTERRUPTED]
+    if half:
+        return half
     try:
         # That an undo has begun is a finding of its own: see the caller.
         writable_kind(table, NOTHING_SAID)

@@ -38,7 +38,8 @@ FINDINGS: Mapping[str, str] = {
     "files.blocks_ahead": "rollback-block-ahead",
     "files.strangers": "other-table linked-folder",
     "files.foreign": "foreign-file",
-    "storage.table_properties": "properties-damaged properties-backup table-type-wrong properties-wrong",
+    "storage.table_properties": "upgrade-interrupted properties-damaged properties-backup table-type-wrong "
+    "properties-wrong",
     "storage.metadata_table": "metadata-table-absent metadata-table-version "
     "metadata-table-unlisted metadata-table-leftover",
     "storage.metadata_aside": "metadata-table-leftover",

@@ -8,10 +8,19 @@ from hudictl.formats.file_names import UUID_PATTERN
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, OWN, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import count_of
-from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import (
+    ERROR,
+    INFO,
+    MADE_ANEW,
+    WARNING,
+    Finding,
+    Look,
+    mended,
+    named,
+)
 from hudictl.state.metadata.record import left_aside, record_path
 from hudictl.state.timeline.unfinished import RESUME
-from hudictl.state.writable import TYPE_AGAIN, wrong_type
+from hudictl.state.writable import TYPE_AGAIN, UPGRADE_AGAIN, UPGRADE_INTERRUPTED, half_upgraded, wrong_type
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.metadata.aside import DROPPED
 from hudictl.table.metadata.place import open_metadata_table, properties_in_use, properties_lost
@@ -30,6 +39,9 @@ _LEFT = ".metadata_"
 def table_properties(look: Look) -> Iterator[Finding]:
     """An interrupted update of hoodie.properties, also of the metadata table's; and values that cannot be."""
     storage = look.facts.table.storage
+    if half := half_upgraded(look.facts.table):
+        meaning = f"{half}. hudictl sees a part of the timeline, and checks nothing else: {UPGRADE_AGAIN}"
+        yield Finding(UPGRADE_INTERRUPTED, ERROR, PROPERTIES, meaning)
     wrong = wrong_type(look.facts.table, look.facts.timeline)
     if wrong:
         yield Finding("table-type-wrong", ERROR, PROPERTIES, f"{wrong}. Before a writer starts", mended(TYPE_AGAIN))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, InstantFile, State
-from hudictl.formats.layouts import META
+from hudictl.formats.layouts import META, other_layout
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.phrases import command_of
-from hudictl.storage import FileStatus, read_whole
+from hudictl.storage import FileStatus, entries_of, read_whole
 from hudictl.table.table import Table
 from hudictl.table.timeline.file_times import NotKept, not_kept
 
@@ -163,6 +163,16 @@ def _listed(table: Table) -> list[FileStatus]:
         return [entry for entry in table.storage.list(folder) if not entry.is_dir]
     except FileNotFoundError as error:
         raise Unreadable(f"the timeline folder {folder} is missing", file=folder) from error
+
+
+def moved_instant(table: Table) -> str:
+    """The path of an instant's file in the folder of the other layout; "" if there is none. An upgrade or downgrade
+    moves them one by one, and changes the properties last (1.2.0). Raises StorageFailed."""
+    layout = other_layout(table.properties, table.layout)
+    for entry in entries_of(table.storage, layout.timeline):
+        if not entry.is_dir and fmt.parse_instant_file(entry.name, layout.version) is not None:
+            return f"{layout.timeline}/{entry.name}"
+    return ""
 
 
 def _time_of(entry: FileStatus) -> str:

@@ -35,6 +35,20 @@ FAULTS = (
     ),
     Fault(
         "state/writable.py",
+        "    moved = moved_instant(table)\n",
+        '    moved = ""\n',
+        "the completed writes that half an upgrade has moved are cleaned as failed ones",
+        tests=("state/test_writable.py",),
+    ),
+    Fault(
+        "state/writable.py",
+        "    if not moved and table.metadata_partitions:\n",
+        "    if False:\n",
+        "half an upgrade of the metadata table is not seen",
+        tests=("state/test_writable.py",),
+    ),
+    Fault(
+        "state/writable.py",
         '    if not table.is_cow or delta <= last.get(COMMIT, ""):\n',
         "    if True:\n",
         "a merge-on-read table that has lost its type is changed as copy on write",
