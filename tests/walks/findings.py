@@ -32,6 +32,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "lock-held": "of a writer that died while it held it",
         "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
     },
+    "hudi_rollback": {"plan-names-missing-file": "it does not ask what a pending clustering is going to read"},
     FAILURE: {"failed-write": "Hudi gave its own step up in the middle, and left that pending"},
     # Hudi makes a savepoint on a commit of which a clean has taken files.
     "clean": {"savepoint-broken": "its commit was cleaned before"},

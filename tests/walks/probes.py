@@ -9,7 +9,7 @@ from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
 from tests.walks.copied import copied
-from tests.walks.findings import BROKEN, unexpected
+from tests.walks.findings import BROKEN, BY_0_15, unexpected
 from tests.walks.kept import listed, made_anew, metadata_of, not_as_planned, planned
 from tests.walks.probe import AT_ONCE, CHANGES, Probe, way_on
 from tests.walks.product import Answer, changes
@@ -146,6 +146,10 @@ def _planned_at_last(probe: Probe, words: list[str]) -> Answer | None:
         probe.ask("failed-writes", "clean", "--policy", "eager", *AT_ONCE, "--yes")
         probe.ask("orphans", "delete", *AT_ONCE, "--yes")
         plan = probe.ask(*words, "--plan")
+        if plan.refused and "empty data files" in plan.complaint:
+            # One that nobody can tell for an orphan is left to the operator.
+            probe.refusals.append(plan.reason)
+            return None
     if plan.refused and "is no longer completed" in plan.complaint:
         # Hudi has lost what its pending rollback was to take back; that has nothing left to do, and ends.
         probe.ask("resume", *AT_ONCE, "--yes")
@@ -216,6 +220,7 @@ def reading(probe: Probe) -> None:
             and not table.interrupted
             and not table.is_broken
             and words[0] in ("metadata", "log")
+            and not any(row.get("defect") in BY_0_15 for row in answer.result if table.version == "v6")
         ):
             probe.problem(f"findings on a table of Hudi's own: {answer} {answer.said[:800]}")
     if changes(table.base) != before:
