@@ -23,8 +23,7 @@ from hudictl.ops.fingerprint import (
 from hudictl.ops.metadata.drop import DropPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
-from hudictl.ops.savepoint.fingerprint import TO_DELETE as SAVEPOINTS
-from hudictl.ops.savepoint.plan import PrunePlan, SavepointDeletion, SavepointPlan
+from hudictl.ops.savepoint.plan import SAVEPOINTS, PrunePlan, SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Undo
 from hudictl.phrases import count_of, first_few

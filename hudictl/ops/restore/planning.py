@@ -2,24 +2,25 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Refused
-from hudictl.formats.instants import COMMIT, ROLLBACK
+from hudictl.formats.instants import COMMIT, COMMIT_ACTIONS, ROLLBACK, SAVEPOINT
 from hudictl.formats.savepoint_names import JoinedNames
+from hudictl.ops.fingerprint import body_digest, listed, table_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as rollback_guards
 from hudictl.ops.metadata.keep import still_kept, unrecorded
-from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.restore.scope import Scope, scopes, with_lost
 from hudictl.ops.restore.table_type import as_merge_on_read, goes_with_a_restore, type_before
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import plan_blocks
-from hudictl.ops.undo.plan import Removal, Undo, asked_to_delete, marked_logs
+from hudictl.ops.undo.plan import Removal, Undo, asked_to_delete, marked_logs, undo_facts
 from hudictl.ops.undo.planning import Judged, empty_logs, judge_files, plan_removals, plan_undo, slices_to_mark
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.phrases import count_of, first_few
@@ -33,6 +34,7 @@ from hudictl.state.metadata.undo import KEPT, MetadataPlan, given_up
 from hudictl.state.pending import PendingRestore, is_own, later_writes, worked_on
 from hudictl.state.timeline.ahead import is_ahead
 from hudictl.state.timeline.checkpoints import checkpoint_after
+from hudictl.state.timeline.clean_plans import pending_cleans
 from hudictl.state.timeline.overwritten import bare_after, undone_after
 from hudictl.state.timeline.removed import later_savepoints, overlapping
 from hudictl.state.timeline.unfinished import WITHDRAW, remedy_of_restore
@@ -118,9 +120,7 @@ def _made(
         timezone=session.timezone,
         target=scope.target,
         options=scope.options,
-        fingerprint=restore_fingerprint(
-            table, signs, scope.target, scope.options, undo, withdrawn=scope.withdrawn, protects=protects, before=before
-        ),
+        fingerprint=_fingerprint(table, scope, undo, before, protects=protects),
         table_version=table.version,
         rule=scope.rule,
         overlaps=_overlaps(table, scope),
@@ -141,6 +141,33 @@ def _made(
         lock=session.lock,
         table_type_before=before,
     )
+
+
+def _fingerprint(table: Table, scope: Scope, undo: Undo, before: str | None, *, protects: bool) -> dict[str, str]:
+    """Left out are completed cleans, heartbeats, markers and modification times: a restore does not depend on them, or
+    a guard checks them again. The pending restore that is withdrawn is left out, too.
+
+    Args:
+        before: the table's type, if the restore changes it.
+        protects: the target has no savepoint except hudictl's temporary one, so that its commit is compared instead.
+    """
+    signs, timeline = scope.signs, scope.signs.timeline
+    subject = timeline.find(scope.target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
+    savepoints = [entry.time for entry in timeline.savepoints() if entry.time != scope.target]
+    restores = [entry.instant.time for entry in signs.planned_restores if entry.instant.time != scope.withdrawn]
+    outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in undo.removed]
+    return {
+        **table_fingerprint(table, asdict(scope.options)),
+        "table type": before or table.type,
+        "target": f"{subject} {body_digest(table, subject, timeline.sizes)}",
+        **{f"instant {removal.time}": removal.now for removal in undo.removals},
+        "savepoints": listed(savepoints),
+        "pending restores": listed(restores),
+        "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
+        "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
+        "pending writes that stay": listed(outside),
+        **undo_facts(undo),
+    }
 
 
 def _metadata_table(facts: Facts, scope: Scope, found: Judged, marked: Collection[str]) -> MetadataPlan:

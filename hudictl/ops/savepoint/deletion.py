@@ -6,9 +6,9 @@ from hudictl.errors import Refused, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
 from hudictl.formats.instants import Instant, State
+from hudictl.ops.fingerprint import body_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
-from hudictl.ops.savepoint.fingerprint import deletion_fingerprint
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointReport
 from hudictl.ops.session import Begun, Kind, Session, changing, writable_signs
 from hudictl.state.facts import Signs, read_signs
@@ -38,7 +38,7 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
     return SavepointDeletion(
         timezone=session.timezone,
         target=instant,
-        fingerprint=deletion_fingerprint(table, found),
+        fingerprint={**table_fingerprint(table, {}), "savepoint": f"{found} {body_digest(table, found)}"},
         exists=found is not None,
         files_protected=count,
         timeline=frozenset(signs.timeline.modified_ms),

@@ -11,6 +11,9 @@ from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.timeline.active import SeenFile
 
+SAVEPOINTS = "savepoints to delete"
+"""The fact of a prune's fingerprint."""
+
 
 @dataclass(frozen=True)
 class SavepointOptions:

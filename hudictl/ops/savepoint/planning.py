@@ -1,7 +1,7 @@
 """Planning a savepoint, with all checks."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta, timezone
 
 from hudictl.engine.base import Engine
@@ -9,11 +9,11 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, parse_time
 from hudictl.formats.savepoint_names import JoinedNames
+from hudictl.ops.fingerprint import body_digest, listed, names_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
-from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Kind, Session, writable_signs
 from hudictl.phrases import command_of, count_of, first_few, seconds
@@ -102,7 +102,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         timezone=session.timezone,
         target=commit.time,
         options=options,
-        fingerprint=savepoint_fingerprint(table, signs.timeline, commit, options, files),
+        fingerprint=_fingerprint(table, signs.timeline, commit, options, files),
         exists=False,
         warnings=_warnings(session, facts, without, files),
         files_added=0,
@@ -127,6 +127,20 @@ def files_again(session: Session, signs: Signs, commit: Instant) -> JoinedNames:
     ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     check_files(facts, session.engine, commit, ways)
     return savepoint_map(facts, commit, ways)[0]
+
+
+def _fingerprint(
+    table: Table, timeline: Timeline, commit: Instant, options: SavepointOptions, files: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """``files``: the names by partition. Older writes that are pending may become part of the commit's table, and are
+    not in it."""
+    older = (entry.time for entry in at_work(timeline) if entry.time < commit.time)
+    return {
+        **table_fingerprint(table, asdict(options)),
+        "commit": f"{commit} {body_digest(table, commit)}",
+        "files": names_digest(files),
+        "older pending writes": listed(older),
+    }
 
 
 def _warnings(
@@ -300,7 +314,7 @@ def _existing(
         timezone=session.timezone,
         target=commit.time,
         options=options,
-        fingerprint=savepoint_fingerprint(table, signs.timeline, commit, options, files),
+        fingerprint=_fingerprint(table, signs.timeline, commit, options, files),
         exists=True,
         warnings=_warnings(session, facts, without, files),
         files_added=len(added),

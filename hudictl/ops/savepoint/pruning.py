@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
+from hudictl.ops.fingerprint import listed, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards.timeline import no_pending_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.deletion import nothing_waits_for
-from hudictl.ops.savepoint.fingerprint import prune_fingerprint
-from hudictl.ops.savepoint.plan import PruneOptions, PrunePlan, PruneResult, PruneRow
+from hudictl.ops.savepoint.plan import SAVEPOINTS, PruneOptions, PrunePlan, PruneResult, PruneRow
 from hudictl.ops.savepoint.planning import check_files, own_files_only
 from hudictl.ops.session import Begun, Kind, Session, changing, writable_signs
 from hudictl.phrases import command_of, first_few
@@ -65,7 +65,12 @@ def plan_prune(session: Session, options: PruneOptions) -> PrunePlan:
     return PrunePlan(
         timezone=session.timezone,
         options=options,
-        fingerprint=prune_fingerprint(table, options, [time for time in tags if reasons[time]], {*going, *unfinished}),
+        # What of them has files does not count: a clean may go on meanwhile.
+        fingerprint={
+            **table_fingerprint(table, asdict(options)),
+            "savepoints to keep": listed(time for time in tags if reasons[time]),
+            SAVEPOINTS: listed({*going, *unfinished}),
+        },
         savepoints=tuple(_rows(tags, reasons, held)),
         unfinished=unfinished,
         bytes_freed=held.only_by(going) if held else 0,

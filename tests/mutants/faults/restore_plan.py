@@ -4,7 +4,7 @@ from tests.mutants.fault import Fault
 
 EXECUTE = "ops/restore/execute.py"
 COMPLETION = "ops/restore/completion.py"
-FINGERPRINT = "ops/restore/fingerprint.py"
+FINGERPRINT = "ops/restore/planning.py"
 PROTECTION = "ops/restore/protection.py"
 SCOPE = "ops/restore/scope.py"
 PLANNING = "ops/restore/planning.py"

@@ -4,8 +4,8 @@ from tests.mutants.fault import Fault
 
 DELETION = "ops/savepoint/deletion.py"
 EXECUTE = "ops/savepoint/execute.py"
-PRINT = "ops/savepoint/fingerprint.py"
 PLAN = "ops/savepoint/plan.py"
+PLANNING = "ops/savepoint/planning.py"
 VERIFY = "ops/savepoint/verify.py"
 
 FAULTS = (
@@ -25,8 +25,8 @@ FAULTS = (
     ),
     Fault(
         DELETION,
-        "        fingerprint=deletion_fingerprint(table, found),\n",
-        "        fingerprint=deletion_fingerprint(table, None),\n",
+        'f"{found} {body_digest(table, found)}"',
+        'f"{None} {body_digest(table, None)}"',
         "a saved plan deletes a savepoint that was made anew",
         ("ops/savepoint/test_guards.py::test_a_saved_deletion_is_of_this_very_savepoint",),
     ),
@@ -150,44 +150,44 @@ FAULTS = (
         ("ops/savepoint/test_guards.py::test_a_clean_that_goes_on_meanwhile_withdraws_it",),
     ),
     Fault(
-        PRINT,
+        PLANNING,
         '        "commit": f"{commit} {body_digest(table, commit)}",\n',
         "",
         "a saved plan makes a savepoint on a commit that was replaced",
         ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),
     ),
     Fault(
-        PRINT,
+        PLANNING,
         "{commit} {body_digest(table, commit)}",
         "{commit}",
         "a saved plan makes a savepoint on a commit that was made again under its time",
         ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),
     ),
     Fault(
-        PRINT,
+        PLANNING,
         '        "files": names_digest(files),\n',
         "",
         "a saved plan makes a savepoint of other files",
         ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),
     ),
     Fault(
-        PRINT,
+        PLANNING,
         "        **table_fingerprint(table, asdict(options)),\n",
         "        **table_fingerprint(table, {}),\n",
         "a saved plan makes a savepoint with another comment",
         ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),
     ),
     Fault(
-        PRINT,
-        ', "savepoint": f"{saved} {body_digest(table, saved)}"}',
+        DELETION,
+        ', "savepoint": f"{found} {body_digest(table, found)}"}',
         "}",
         "a saved plan deletes a savepoint that was made anew, by the digest",
         ("ops/savepoint/test_guards.py::test_a_saved_deletion_is_of_this_very_savepoint",),
     ),
     Fault(
-        PRINT,
-        "{saved} {body_digest(table, saved)}",
-        "{saved}",
+        DELETION,
+        "{found} {body_digest(table, found)}",
+        "{found}",
         "a saved plan deletes a savepoint that names other files by now",
         ("ops/savepoint/test_guards.py::test_a_saved_deletion_is_of_this_very_savepoint",),
     ),

@@ -139,7 +139,7 @@ FAULTS = (
         HERE,
     ),
     Fault(
-        "ops/restore/fingerprint.py",
+        "ops/restore/planning.py",
         '        "table type": before or table.type,\n',
         "",
         "a saved plan is applied to a table whose type was changed since",
