@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -264,14 +265,8 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
     """
     if plan.nothing_to_do:
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
-    return changing(
-        session,
-        Kind.ORPHANS_DELETE,
-        "",
-        plan.summary,
-        look=lambda: _look_again(session, plan),
-        work=lambda run: _delete(session, plan, run),
-    )
+    look, work = partial(_look_again, session, plan), partial(_delete, session, plan)
+    return changing(session, Kind.ORPHANS_DELETE, "", plan.summary, look=look, work=work)
 
 
 def _look_again(session: Session, plan: OrphanPlan) -> None:

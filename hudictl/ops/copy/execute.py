@@ -149,20 +149,16 @@ def _release(session: Session, plan: CopyPlan) -> None:
     it."""
     table = session.table
 
+    def look() -> None:
+        nothing_waits_for(read_signs(table), plan.as_of)
+
     def work(run: Begun[None]) -> Protection:
         run.held.check()
         end_protection(table, plan.as_of, lambda found: found.comment == copy_comment(plan.to))
         return Protection(plan.as_of, "deleted")
 
     session.monitor.step("end the protection of the source")
-    changing(
-        session,
-        Kind.COPY,
-        plan.as_of,
-        {"to": plan.to, "savepoint": "deleted"},
-        look=lambda: nothing_waits_for(read_signs(table), plan.as_of),
-        work=work,
-    )
+    changing(session, Kind.COPY, plan.as_of, {"to": plan.to, "savepoint": "deleted"}, look=look, work=work)
 
 
 def _copy(session: Session, plan: CopyPlan, target: Storage) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import ClassVar
 
 from hudictl.errors import Conflict, Unreadable
@@ -281,14 +282,8 @@ def drop_metadata(session: Session, plan: DropPlan) -> DropResult:
     """
     if plan.nothing_to_do:
         return DropResult(False, (), 0, 0)
-    return changing(
-        session,
-        Kind.METADATA_DROP,
-        plan.target,
-        plan.summary,
-        look=lambda: _look_again(session, plan),
-        work=lambda run: _drop(session, plan, run),
-    )
+    look, work = partial(_look_again, session, plan), partial(_drop, session, plan)
+    return changing(session, Kind.METADATA_DROP, plan.target, plan.summary, look=look, work=work)
 
 
 def _look_again(session: Session, plan: DropPlan) -> DropPlan:

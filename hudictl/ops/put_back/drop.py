@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from functools import partial
 from typing import ClassVar
 
 from hudictl.errors import Conflict, Findings, Refused, Unreadable
@@ -117,14 +118,9 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
             drop_room(session.table, entry.undo)
         return UndoDropped(plan.dropped)
 
-    done = changing(
-        session,
-        Kind.UNDO_DROP,
-        ", ".join(entry.undo for entry in plan.dropped),
-        {"dropped": [asdict(entry) for entry in plan.dropped]},
-        look=lambda: _look_again(session, plan),
-        work=work,
-    )
+    look, record = partial(_look_again, session, plan), {"dropped": [asdict(entry) for entry in plan.dropped]}
+    target = ", ".join(entry.undo for entry in plan.dropped)
+    done = changing(session, Kind.UNDO_DROP, target, record, look=look, work=work)
     _tell(plan.unreadable, done)
     return done
 

@@ -89,14 +89,8 @@ def execute_undo(session: Session, plan: UndoPlan, idle_ms: int) -> UndoResult:
         Incomplete: not all is as it was; what is kept stays.
         Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    return changing(
-        session,
-        Kind.UNDO,
-        plan.undoes,
-        plan.summary,
-        look=lambda: _look_again(session, plan, idle_ms),
-        work=lambda run: _put_back(session, plan, idle_ms, run),
-    )
+    look, work = partial(_look_again, session, plan, idle_ms), partial(_put_back, session, plan, idle_ms)
+    return changing(session, Kind.UNDO, plan.undoes, plan.summary, look=look, work=work)
 
 
 def _look_again(session: Session, plan: UndoPlan, idle_ms: int) -> Contents:

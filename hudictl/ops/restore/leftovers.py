@@ -2,6 +2,7 @@
 writers that died while they archived."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
@@ -72,14 +73,9 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
         delete_all(session.table.storage, plan.manifests)
         return plan
 
-    return changing(
-        session,
-        Kind.REMOVE_LEFTOVERS,
-        ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests, *plan.properties]),
-        {},
-        look=lambda: _look_again(session, plan, idle_ms, files),
-        work=work,
-    )
+    names = ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests, *plan.properties])
+    look = partial(_look_again, session, plan, idle_ms, files)
+    return changing(session, Kind.REMOVE_LEFTOVERS, names, {}, look=look, work=work)
 
 
 def _look_again(session: Session, plan: Leftovers, idle_ms: int, files: tuple[InstantFile, ...]) -> None:

@@ -184,14 +184,8 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         forget_kept(table, plan.restore)
         return Withdrawn(plan.restore, plan.published_again, "put back" if put_back else lost)
 
-    return changing(
-        session,
-        Kind.WITHDRAW_RESTORE,
-        plan.restore,
-        {"published_again": list(plan.published_again)},
-        look=lambda: _look_again(session, plan, idle_ms),
-        work=work,
-    )
+    look, record = partial(_look_again, session, plan, idle_ms), {"published_again": list(plan.published_again)}
+    return changing(session, Kind.WITHDRAW_RESTORE, plan.restore, record, look=look, work=work)
 
 
 def _look_again(session: Session, plan: Withdrawal, idle_ms: int) -> PendingRestore:

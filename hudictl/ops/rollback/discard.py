@@ -1,6 +1,7 @@
 """Discarding rollbacks that were requested, and have changed nothing."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
@@ -61,14 +62,8 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
             forget_kept(session.table, time)
         return replace(plan, undo=run.time)
 
-    return changing(
-        session,
-        Kind.DISCARD_ROLLBACKS,
-        ", ".join(plan.rollbacks),
-        {},
-        look=lambda: _look_again(session, plan, idle_ms),
-        work=work,
-    )
+    look = partial(_look_again, session, plan, idle_ms)
+    return changing(session, Kind.DISCARD_ROLLBACKS, ", ".join(plan.rollbacks), {}, look=look, work=work)
 
 
 def _look_again(session: Session, plan: Discard, idle_ms: int) -> Timeline:

@@ -1,6 +1,7 @@
 """Deleting a savepoint: its plan, and its execution."""
 
 from contextlib import suppress
+from functools import partial
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import instants as fmt
@@ -56,14 +57,8 @@ def delete_savepoint(session: Session, plan: SavepointDeletion) -> None:
         delete_instant(session.table, run.found)
         return SavepointReport(plan.target, plan.files_protected)
 
-    changing(
-        session,
-        Kind.SAVEPOINT_DELETE,
-        plan.target,
-        {"files": plan.files_protected},
-        look=lambda: _look_again(session, plan),
-        work=work,
-    )
+    look, record = partial(_look_again, session, plan), {"files": plan.files_protected}
+    changing(session, Kind.SAVEPOINT_DELETE, plan.target, record, look=look, work=work)
 
 
 def _look_again(session: Session, plan: SavepointDeletion) -> Instant | None:

@@ -1,6 +1,7 @@
 """Creating a savepoint, and removing it again if a clean appeared meanwhile."""
 
 import time
+from functools import partial
 
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats import instants as fmt
@@ -33,14 +34,8 @@ def create_savepoint(session: Session, plan: SavepointPlan) -> None:
     """
     if plan.nothing_to_do:
         return
-    changing(
-        session,
-        Kind.SAVEPOINT_CREATE,
-        plan.target,
-        {"files": plan.files},
-        look=lambda: _look_again(session, plan),
-        work=lambda run: _publish(session, plan, run),
-    )
+    look, work = partial(_look_again, session, plan), partial(_publish, session, plan)
+    changing(session, Kind.SAVEPOINT_CREATE, plan.target, {"files": plan.files}, look=look, work=work)
 
 
 def _look_again(session: Session, plan: SavepointPlan) -> None:

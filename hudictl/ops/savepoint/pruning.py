@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
@@ -231,14 +232,8 @@ def prune_savepoints(session: Session, plan: PrunePlan) -> PruneResult:
         return PruneResult(tuple(going), kept, plan.bytes_freed, plan.instants_freed)
 
     recorded = {"options": asdict(plan.options), "fingerprint": dict(plan.fingerprint), _NAMED: going}
-    return changing(
-        session,
-        Kind.SAVEPOINT_PRUNE,
-        plan.options.tag or "",
-        recorded,
-        look=lambda: _look(session, plan, ()),
-        work=work,
-    )
+    look = partial(_look, session, plan, ())
+    return changing(session, Kind.SAVEPOINT_PRUNE, plan.options.tag or "", recorded, look=look, work=work)
 
 
 def _look(session: Session, plan: PrunePlan, gone: Sequence[str]) -> Timeline:

@@ -38,8 +38,8 @@ FAULTS = (
     ),
     Fault(
         "ops/copy/execute.py",
-        "look=lambda: nothing_waits_for(read_signs(table), plan.as_of)",
-        "look=lambda: None",
+        "        nothing_waits_for(read_signs(table), plan.as_of)\n",
+        "        pass\n",
         "a copy's end deletes the savepoint that a pending restore requires",
         HERE,
     ),
