@@ -9,7 +9,6 @@ from hudictl.errors import Conflict
 from hudictl.formats.metadata_records import Listed
 from hudictl.state.metadata.gap import missing_files, named_by_slice, readable
 from hudictl.table.files.choose import different
-from hudictl.table.files.slices import StoredFile
 from hudictl.table.files.sweep import Sweep, hidden_by, sweep
 from hudictl.table.files.view import committed_without
 from hudictl.table.metadata.listing import Listing, listing_table, read_listing
@@ -91,16 +90,12 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
 
     suspects = {(file.partition, file.data.name): file for _, files in found for file in files}
     listed = {path: entry for path in suspects if (entry := listing.get(path[0], {}).get(path[1])) is not None}
-    certain = {path for path, entry in listed.items() if not _is_placeholder(table, suspects[path], entry)}
+    # Hudi 0.15.0 lists the logs of a failed write that it has rolled back with one byte.
+    certain = {path for path, entry in listed.items() if entry.size != 1 or not named_by_slice(table, suspects[path])}
     unsure = suspects.keys() - certain
     files = stored.of_groups(suspects[path].group for path in unsure)
     for path in certain | readable(table, engine, committed_without(timeline, ()), files, unsure):
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), suspects[path].size)
-
-
-def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
-    """Hudi 0.15.0 lists the logs of a failed write that it has rolled back with one byte."""
-    return entry.size == 1 and named_by_slice(table, file)
 
 
 def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:

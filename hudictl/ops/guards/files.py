@@ -1,4 +1,4 @@
-"""Guards on data files."""
+"""Guards on data files. ``refusal`` is what cannot be done, as the message begins."""
 
 from collections.abc import Collection, Mapping
 from posixpath import basename
@@ -41,7 +41,7 @@ def put_back(facts: Facts, time: str) -> str:
 
 def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str) -> None:
     """Raises Refused: a file that readers require afterwards is missing, empty, or has not the size that a commit has
-    recorded. ``refusal``: what cannot be done."""
+    recorded."""
     if needed.missing:
         shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
         written = (data.instant for path in needed.missing if (data := parse_data_file(basename(path))))
@@ -56,7 +56,7 @@ def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str) -> N
 
 def nothing_damaged(facts: Facts, engine: Engine, case: Case, refusal: str) -> None:
     """Raises Refused: a file that readers require afterwards cannot be read, or not all of its rows. It reads the ends
-    of base files, and whole logs. Arguments as in ``nothing_missing``."""
+    of base files, and whole logs."""
     damaged = damaged_contents(facts, engine, case)
     if damaged:
         shown = first_few([f"{path} ({problem})" for path, problem in damaged.items()], rest=" and {} more")
@@ -69,8 +69,7 @@ def nothing_damaged(facts: Facts, engine: Engine, case: Case, refusal: str) -> N
 
 
 def nothing_rowless(facts: Facts, engine: Engine, case: Case, refusal: str, hint: str = SOURCE_BACK) -> None:
-    """Raises Refused: the rows of a base file that readers require afterwards are outside of the table, and lost there.
-    Arguments as in ``nothing_missing``."""
+    """Raises Refused: the rows of a base file that readers require are outside of the table, and lost there."""
     lost = {file.path: file.problem for file in rowless_files(facts, engine, case) if file.finding != SOURCE_ELSEWHERE}
     if lost:
         shown = first_few([f"{path} ({problem})" for path, problem in lost.items()], rest=" and {} more")
@@ -143,7 +142,6 @@ def replaced_are_there(facts: Facts, archived: Commits, refusal: str) -> None:
 
     Args:
         archived: the archived writes to remove.
-        refusal: what cannot be done.
     """
     stats = ((path, stat) for commit in archived.values() for path, of in commit.stats.items() for stat in of)
     begun = {(path, stat.file_id) for path, stat in stats if stat.previous in (None, "null")}
@@ -159,11 +157,7 @@ def replaced_are_there(facts: Facts, archived: Commits, refusal: str) -> None:
 
 def stays_read(facts: Facts, removed: Mapping[str, Instant | None], refusal: str) -> None:
     """Raises Refused: readers would treat files of archived commits as uncommitted. Now they read later files instead,
-    which would be removed.
-
-    Args:
-        refusal: what cannot be done.
-    """
+    which would be removed."""
     archived = archived_later(facts) - removed.keys()
     if not archived:
         return
@@ -187,7 +181,6 @@ def type_is_read(facts: Facts, case: Case, refusal: str, reads: str, *, as_now: 
 
     Args:
         case: what stays.
-        refusal: what cannot be done.
         reads: the type by which readers will read.
         as_now: files that they do not see now do not count.
     """
@@ -208,7 +201,7 @@ def type_is_read(facts: Facts, case: Case, refusal: str, reads: str, *, as_now: 
 
 
 def format_is_read(table: Table, needed: Outcome, refusal: str) -> None:
-    """Raises Refused: readers find no base files of the format that is required. ``refusal``: what cannot be done."""
+    """Raises Refused: readers find no base files of the format that is required."""
     own = table.base_file_format
     other = sorted(form for form in needed.forms if form.upper() != own.upper())
     # 0.15.0 does not know this property.
@@ -222,11 +215,7 @@ def format_is_read(table: Table, needed: Outcome, refusal: str) -> None:
 
 
 def nothing_misnamed(needed: Outcome, refusal: str) -> None:
-    """Raises Refused: readers would require logs that a downgrade has left with names of table version 8.
-
-    Args:
-        refusal: what cannot be done.
-    """
+    """Raises Refused: readers would require logs that a downgrade has left with names of table version 8."""
     if needed.misnamed:
         raise Refused(
             f"{refusal}: the table was downgraded, and needs {count_of(len(needed.misnamed), 'log')} with names of "

@@ -18,7 +18,6 @@ from hudictl.table.locks.config import (
     STORAGE,
     FileLock,
     Locking,
-    LockSign,
     StorageLock,
     lock_config,
     works_in_storage,
@@ -40,6 +39,7 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
     configured."""
     config = lock_config(table, locking)
     own = config.taken.inside if isinstance(config.taken, FileLock | StorageLock) else None
+    takes_none = config.taken is None and not config.off and works_in_storage(table)
     for lock in signs.locks:
         if lock.held and lock.path != own:
             since = "" if lock.age_ms is None else f" for {seconds(lock.age_ms)}"
@@ -52,7 +52,7 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
                 file=lock.path,
                 age_ms=lock.age_ms,
             )
-        if config.taken is None and not config.off and _is_storage_lock(lock) and works_in_storage(table):
+        if takes_none and STORAGE.endswith(f".{lock.provider}"):
             raise Conflict(
                 f"{lock.path}: the table's writers take this lock ({lock.provider}), and this command would take none",
                 hint=f"use the writers' settings (--hoodie-conf {PREFIX}provider={STORAGE}, or --props); "
@@ -93,7 +93,7 @@ def no_running_write(
     Raises:
         Conflict.
     """
-    pending = [entry for entry in instants if entry.pending and _may_run(entry)]
+    pending = [entry for entry in instants if entry.pending and (entry.is_write or entry.action == INDEXING)]
     no_live_heartbeat(signs, pending)
     # An expired heartbeat proves that the writer is dead; without a heartbeat only the time without activity tells.
     known = {beat.time for beat in signs.heartbeats} | set(touched)
@@ -160,14 +160,6 @@ def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]
                 hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
             )
-
-
-def _is_storage_lock(lock: LockSign) -> bool:
-    return STORAGE.endswith(f".{lock.provider}")
-
-
-def _may_run(instant: Instant) -> bool:
-    return instant.is_write or instant.action == INDEXING
 
 
 def _stop_and_wait(idle_ms: int) -> str:

@@ -440,7 +440,8 @@ def _unpublish(run: RestoreRun) -> None:
     eagerly would take the instant for a failed write, and leave its files behind."""
     kind = run.plan.options.table_type if run.plan.table_type_before is not None else None
     for removal in run.undo.removals:
-        if removal.instant is not None and _is_published(removal.instant):
+        # Readers do not see a pending log compaction, but Hudi's own resume would stop at it.
+        if removal.instant and (removal.instant.completed or removal.instant.action == fmt.LOGCOMPACTION):
             if kind == MERGE_ON_READ and is_of(kind, removal.instant.action, removal.operation):
                 run.held.check()
                 set_type(run.table, kind)
@@ -451,11 +452,6 @@ def _unpublish(run: RestoreRun) -> None:
     if kind is not None:
         run.held.check()
         set_type(run.table, kind)
-
-
-def _is_published(instant: Instant) -> bool:
-    # Readers do not see a pending log compaction, but Hudi's own resume would stop at it.
-    return instant.completed or instant.action == fmt.LOGCOMPACTION
 
 
 def _remove_instants(run: RestoreRun) -> None:

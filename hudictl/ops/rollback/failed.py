@@ -89,10 +89,11 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
         return Choice((), (), tuple(unfinished))
     finished = _half_done(signs, {entry.time for entry in unfinished if not entry.at_work})
     lost = {entry.time for entry in signs.timeline.instants if has_lost_plan(table, signs.timeline, entry)}
+    # The plan of a log compaction is not kept: Hudi removes an interrupted one with its plan, too (0.15.0 to 1.2.0).
     failed = {
-        row.instant: _keeps_plan(row) and row.instant not in lost
+        row.instant: (row.clustering or row.action == COMPACTION) and row.instant not in lost
         for row in rows
-        if _is_failed(row, policy, options.idle_ms)
+        if row.verdict == FAILED or (policy == EAGER and row.idle_ms >= options.idle_ms)
     }
     targets = failed | dict.fromkeys(finished.values(), False)
     chosen = tuple((time, replace(options, keep_plan=targets[time])) for time in sorted(targets, reverse=True))
@@ -228,15 +229,6 @@ def rolled_back(result: RollbackResult) -> RollbackOutcome:
 def _kept_text(files: Sequence[KeptRow]) -> str:
     paths = first_few([file.path for file in files], most=3, rest=" and {:,} more")
     return f"kept, because no record proves that they are its own: {paths}" if files else ""
-
-
-def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:
-    return row.verdict == FAILED or (policy == EAGER and row.idle_ms >= idle_ms)
-
-
-def _keeps_plan(row: PendingWrite) -> bool:
-    # Not for a log compaction: Hudi removes an interrupted one with its plan, too (0.15.0 to 1.2.0).
-    return row.clustering or row.action == COMPACTION
 
 
 def _half_done(signs: Signs, ended: Collection[str]) -> dict[str, str]:

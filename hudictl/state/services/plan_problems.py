@@ -70,7 +70,8 @@ def _inputs(
         path, file = data_path(partition, name), stored.get((partition, name))
         # The listing is not complete: it leaves out folders of other tables.
         found = file.size if file else getattr(facts.table.storage.stat(path), "size", None)
-        group = _group_of(name, partition, groups)
+        own = (one for where, one in groups if where == partition and name.lstrip(".").startswith(one))
+        group = next(own, "")
         if found is None:
             yield PlanProblem(partition, group, name, "missing on storage: every run fails")
         elif found:
@@ -82,10 +83,6 @@ def _inputs(
     for ends in read_each(partial(workers.damaged_ends, facts.table.storage), alone):
         for path, problem in ends:
             yield PlanProblem(*by_path[path], problem)
-
-
-def _group_of(name: str, partition: str, groups: Collection[Group]) -> str:
-    return next((one for path, one in groups if path == partition and name.lstrip(".").startswith(one)), "")
 
 
 def _second_plans(facts: Facts, instant: Instant, groups: Collection[Group]) -> Iterator[PlanProblem]:

@@ -122,8 +122,8 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "    return instant.is_write or instant.action == INDEXING",
-        "    return instant.is_write",
+        "(entry.is_write or entry.action == INDEXING)",
+        "entry.is_write",
         "an index is being built, and the metadata table goes from under it",
         tests=("ops/guards/test_liveness.py::test_an_index_that_is_being_built_counts_as_a_write",),
     ),

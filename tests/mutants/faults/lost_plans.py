@@ -15,8 +15,8 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/failed.py",
-        "_keeps_plan(row) and row.instant not in lost\n",
-        "_keeps_plan(row)\n",
+        " and row.instant not in lost\n",
+        "\n",
         "failed-writes clean cannot end a table service without its plan",
         OWN,
     ),

@@ -308,7 +308,7 @@ FAULTS = (
     ),
     Fault(
         FAILED,
-        "(policy == EAGER and row.idle_ms >= idle_ms)",
+        "(policy == EAGER and row.idle_ms >= options.idle_ms)",
         "policy == EAGER",
         "a write that did something a moment ago is rolled back",
         tests=("ops/rollback/test_failed.py::test_eager_leaves_alone_what_did_something_just_now",),
@@ -322,8 +322,8 @@ FAULTS = (
     ),
     Fault(
         FAILED,
-        "    return row.clustering or row.action == COMPACTION\n",
-        "    return row.action == COMPACTION\n",
+        "(row.clustering or row.action == COMPACTION)",
+        "(row.action == COMPACTION)",
         "the plan of an interrupted clustering is thrown away",
         tests=("ops/rollback/test_failed.py::test_a_clustering_that_was_begun",),
     ),

@@ -85,7 +85,7 @@ FAULTS = (
     ),
     Fault(
         "ops/guards/liveness.py",
-        "        if config.taken is None and not config.off and _is_storage_lock(lock) and works_in_storage(table):",
+        '        if takes_none and STORAGE.endswith(f".{lock.provider}"):',
         "        if False:",
         "writers that lock are not noticed, and commit during a restore",
         tests=("cli/test_object_store.py",),
