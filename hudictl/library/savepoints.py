@@ -26,7 +26,7 @@ def savepoints(table: Opened, *, count_bytes: bool, verify: bool, idle_ms: int) 
 def _savepoints(table: Opened, *, count_bytes: bool, verify: bool, idle_ms: int) -> Sequence[SavepointRow]:
     rows: Sequence[SavepointRow] = savepoint_rows(table.core)
     if count_bytes:
-        from hudictl.reports.savepoint_bytes import with_bytes
+        from hudictl.reports.savepoints import with_bytes
 
         rows = with_bytes(table.core, rows, table.engine)
     return _verified(table, rows, idle_ms) if verify else rows

@@ -100,7 +100,7 @@ class TableServices:
 
         Raises Refused: there is no such pending instant; Unreadable: its plan is lost.
         """
-        from hudictl.reports.plan_problems import compaction_problems
+        from hudictl.reports.services import compaction_problems
         from hudictl.state.services.plan_problems import PlanProblem
 
         return Rows(PlanProblem, lambda: compaction_problems(self.table.core, self.table.engine, instant))

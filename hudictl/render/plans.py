@@ -16,8 +16,7 @@ from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.plan import PrunePlan, PruneRow
 from hudictl.ops.undo.plan import InstantRow, Undo
 from hudictl.phrases import count_of, first_few
-from hudictl.render.afterwards import checkpoint_lines
-from hudictl.render.catalog import catalog_lines
+from hudictl.render.afterwards import catalog_lines, checkpoint_lines
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import (
@@ -25,6 +26,9 @@ from hudictl.phrases import command_of
 from hudictl.reports.record_files import clustered, planned_cleans, rollbacks_of
 from hudictl.reports.records import Fields, Recorded, by_partition, records_of, sums_of, the_one
 from hudictl.reports.timeline import Entry, TimelineFilter, instants_readable, tell_damaged
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.services.plan_problems import PlanProblem, plan_problems
+from hudictl.state.timeline.service_plans import service_groups
 from hudictl.table.table import Table
 
 Columns = dict[str, Any]
@@ -177,6 +181,19 @@ def service_instant(table: Table, name: str, time: str) -> Recorded:
     if entry.problem is not None:
         raise Unreadable(entry.problem, hint="`hudictl timeline inspect` shows the instant's other files")
     return entry
+
+
+def compaction_problems(table: Table, engine: Engine, time: str) -> list[PlanProblem]:
+    """Raises Refused: no compaction or log compaction of this time is pending; Unreadable, StorageFailed,
+    EngineFailed."""
+    signs = read_signs(table)
+    instant = signs.timeline.find(time, COMPACTION, LOGCOMPACTION)
+    if instant is None:
+        hint = f"`{command_of('compaction list')}` lists them"
+        raise Refused(f"no compaction {time} is pending", hint=hint, instant=time)
+    partitions = {partition for partition, _ in service_groups(table, instant)}
+    engine.start()
+    return plan_problems(read_facts(table, engine, signs, choose=lambda _: partitions), instant)
 
 
 def diagnosed(table: Table) -> Callable[[Recorded], str | None]:

@@ -17,8 +17,7 @@ from hudictl.formats.instants import WRITE_ACTIONS, State, utc_text_of_ms
 from hudictl.reports.commits import CommitRow, commit_rows
 from hudictl.reports.diagnosis import diagnoses
 from hudictl.reports.logs.slices import files_of_table
-from hudictl.reports.savepoint_bytes import held_bytes
-from hudictl.reports.savepoints import SavepointRow, savepoint_rows
+from hudictl.reports.savepoints import SavepointRow, held_bytes, savepoint_rows
 from hudictl.reports.stats import newest_sizes, percentile
 from hudictl.reports.table import TableDescription, describe_table
 from hudictl.reports.timeline import Entry, TimelineFilter, TimelineRow, instants_readable, rows_of

@@ -1,6 +1,6 @@
 """How a catalog is to be corrected, as text."""
 
-from hudictl.render.catalog import catalog_lines
+from hudictl.render.afterwards import catalog_lines
 from hudictl.state.files.catalog import NO_GAP, SYNC_ALL, CatalogGap
 
 SYNCED = "UNSET TBLPROPERTIES IF EXISTS ('last_commit_time_sync', 'last_commit_completion_time_sync');"

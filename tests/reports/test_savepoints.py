@@ -2,8 +2,7 @@
 
 import pytest
 
-from hudictl.reports.savepoint_bytes import with_bytes
-from hudictl.reports.savepoints import savepoint_files, savepoint_rows
+from hudictl.reports.savepoints import savepoint_files, savepoint_rows, with_bytes
 from hudictl.state.files.savepoints import find_savepoint
 from hudictl.table.timeline.active import load_timeline
 from tests import support

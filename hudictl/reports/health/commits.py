@@ -1,4 +1,4 @@
-"""Findings of ``check`` on the files in completed commits' metadata, compared with storage."""
+"""Findings of ``check`` on the files in completed commits' metadata, compared with storage, and on their ends."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,11 +7,12 @@ from functools import partial
 from itertools import chain
 
 from hudictl.errors import Unreadable
+from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMPACTION
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, FROM_BACKUP, INFO, Finding, Look, mended, named, with_way_back
-from hudictl.reports.health.partition import Differences, differences, hidden_logs
+from hudictl.reports.health.partition import Differences, differences, hidden_logs, wrong_ends
 from hudictl.state.orphans.second import second_files
 from hudictl.state.timeline.damaged import damaged_files, remedy_of_damage
 from hudictl.state.timeline.service_plans import service_groups
@@ -129,3 +130,14 @@ def _missing_change_logs(found: Sequence[Differences]) -> Iterator[Finding]:
     for entry in found:
         for name in entry.changes_missing:
             yield Finding("change-log-missing", ERROR, data_path(entry.path, name), meaning)
+
+
+def ends(look: Look) -> Iterator[Finding]:
+    """Committed base files whose format does not match their names, and logs that end with zeros."""
+    if not look.footers:
+        return
+    read = partial(wrong_ends, look.facts.table.storage, committed_without(look.facts.timeline, ()))
+    for path, problem in sorted(chain.from_iterable(look.facts.sweep.over("read footers", read))):
+        meaning = f"it is {problem}: queries that read it fail. {FROM_BACKUP}"
+        name = "not-parquet" if has_known_end(path) else "log-zeros"
+        yield with_way_back(name, path, meaning, look.way_before_file(path.rpartition("/")[2]))

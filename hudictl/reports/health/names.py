@@ -19,7 +19,7 @@ FINDINGS: Mapping[str, str] = {
     "commits.without_content": "empty-commit",
     "commits.hidden": "logs-hidden",
     "commits.base_files": "second-base-file unnamed-file wrong-size change-log-missing",
-    "base_files.ends": "not-parquet log-zeros",
+    "commits.ends": "not-parquet log-zeros",
     "files.missing": "missing-file partly-copied misnamed-logs partition-without-metafile moved",
     "files.sources": "bootstrap-index-lost bootstrap-source-lost bootstrap-source-elsewhere",
     "files.cleans": "clean-in-the-way",

@@ -2,12 +2,12 @@
 
 from tests.mutants.fault import Fault
 
-ENDS = "reports/health/base_files.py"
+ENDS = "reports/health/commits.py"
 FORMAT = "formats/base_files.py"
 PARTITION = "reports/health/partition.py"
 WORKERS = "workers.py"
 FILES = "reports/health/files.py"
-TESTS = "reports/health/test_base_files.py"
+TESTS = "reports/health/test_ends.py"
 FORMAT_TESTS = "formats/test_base_files.py"
 METAFILE = "formats/partition_metafile.py"
 METAFILE_TESTS = "formats/test_partition_metafile.py"

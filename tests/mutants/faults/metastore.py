@@ -5,7 +5,7 @@ from tests.mutants.fault import Fault
 LOCK = "table/locks/hive_metastore.py"
 KINDS = "table/locks/config.py"
 CATALOG = "state/files/catalog.py"
-RENDER = "render/catalog.py"
+RENDER = "render/afterwards.py"
 
 FAULTS = (
     Fault(

@@ -10,8 +10,7 @@ from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import savepoint as fmt
 from hudictl.ops.savepoint.plan import PruneOptions
 from hudictl.ops.savepoint.pruning import plan_prune
-from hudictl.reports.savepoint_bytes import with_bytes
-from hudictl.reports.savepoints import savepoint_rows
+from hudictl.reports.savepoints import savepoint_rows, with_bytes
 from hudictl.state.files.retention import Rules
 from hudictl.state.files.savepoints import PROTECTION_COMMENT
 from tests import support
