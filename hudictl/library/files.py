@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable
 from hudictl.library import changes
 from hudictl.library.opened import Opened, Row, Times
 from hudictl.library.options import refuse_value, several
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 from hudictl.table.settings import SMALL_FILE_LIMIT
 
 if TYPE_CHECKING:
@@ -34,13 +34,11 @@ class DataFiles:
         """What instants did with a file group (its id) or with one file (its name or path)."""
         from hudictl.reports.file_history import FileEvent, file_history, wanted_file
 
-        notes: list[str] = []
-
-        def look() -> Iterator[FileEvent]:
+        def look(notes: list[str]) -> Iterator[FileEvent]:
             wanted = wanted_file(self.table.core, file, partition)
             return file_history(self.table.core, wanted, self.table.instants(**times), notes)
 
-        return Rows(FileEvent, look, notes)
+        return noted(FileEvent, look)
 
     def explain(self, file: str, partition: str | None = None) -> "FileExplained":
         """The parts of a data file's name, why it is there, and whether it may be deleted."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.errors import Unreadable, Unsupported, UsageError
 from hudictl.library.options import several
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 from hudictl.table.logs.paths import find_logs, folders_among
 from hudictl.table.logs.reader import LogFile
 
@@ -75,13 +75,13 @@ class LogFiles:
         from hudictl.reports.logs.merged import merged_rows, slices_of
         from hudictl.reports.logs.records import RecordRow, Wanted
 
-        wanted, notes = Wanted(frozenset(several(keys)), tuple(several(columns))), list[str]()
+        wanted = Wanted(frozenset(several(keys)), tuple(several(columns)))
 
-        def look() -> Iterator[RecordRow]:
+        def look(notes: list[str]) -> Iterator[RecordRow]:
             for found in slices_of(self.files, self.folders, as_of, notes):
                 yield from merged_rows(found, wanted, notes)
 
-        return Rows(RecordRow, look, notes)
+        return noted(RecordRow, look)
 
     def verify(self, engine: "Engine | None" = None, progress: "Progress | None" = None) -> "Verified":
         """Decodes every block, and compares them with the timeline: a row for each defect.

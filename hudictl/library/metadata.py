@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.options import several
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 
 if TYPE_CHECKING:
     from hudictl.library.change import TableChange
@@ -41,34 +41,29 @@ class MetadataTable:
         there is none, a note says so."""
         from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 
-        notes: list[str] = []
-
-        def look() -> Sequence[PartitionStats]:
+        def look(notes: list[str]) -> Sequence[PartitionStats]:
             rows = partition_stats(self.table.core)
             if rows is None:
                 notes[:] = filter(None, [self.unused()])
             return rows or ()
 
-        return Rows(PartitionStats, look, notes)
+        return noted(PartitionStats, look)
 
     def listed_partitions(self) -> "Rows[ListedPartition]":
         """The partitions of the table, as the metadata table lists them. A note says why there are none."""
         from hudictl.reports.metadata_files import ListedPartition, listed_partitions
 
-        notes: list[str] = []
-        return Rows(ListedPartition, lambda: listed_partitions(self._listing(notes) or {}), notes)
+        return noted(ListedPartition, lambda notes: listed_partitions(self._listing(notes) or {}))
 
     def listed_files(self, partition: str) -> "Rows[ListedFile]":
         """The files of a partition, as the metadata table lists them. Raises NotFound: it lists no such partition."""
         from hudictl.reports.metadata_files import ListedFile, listed_files
 
-        notes: list[str] = []
-
-        def look() -> Sequence[ListedFile]:
+        def look(notes: list[str]) -> Sequence[ListedFile]:
             listing = self._listing(notes)
             return () if listing is None else listed_files(listing, partition)
 
-        return Rows(ListedFile, look, notes)
+        return noted(ListedFile, look)
 
     def _listing(self, notes: list[str]) -> "Listing | None":
         from hudictl.table.metadata.listing import listing_table, read_listing
@@ -86,8 +81,7 @@ class MetadataTable:
         """
         from hudictl.reports.metadata_lookup import ColumnStatsRow, column_rows
 
-        notes: list[str] = []
-        return Rows(ColumnStatsRow, lambda: column_rows(self.table.core, file, notes), notes)
+        return noted(ColumnStatsRow, lambda notes: column_rows(self.table.core, file, notes))
 
     def lookup(self, keys: Sequence[str]) -> "Rows[LookupRow]":
         """The partition and file group of record keys, by the record index.
@@ -96,21 +90,19 @@ class MetadataTable:
         """
         from hudictl.reports.metadata_lookup import LookupRow, lookup_rows
 
-        notes: list[str] = []
-        return Rows(LookupRow, lambda: lookup_rows(self.table.core, several(keys), notes), notes)
+        return noted(LookupRow, lambda notes: lookup_rows(self.table.core, several(keys), notes))
 
     def verify(self) -> "Rows[Difference]":
         """The differences between the metadata table and storage. Where readers do not use it, a note says so."""
         from hudictl.reports.metadata_table import Difference, verify_listing
 
-        notes: list[str] = []
         table = self.table
 
-        def look() -> Sequence[Difference]:
+        def look(notes: list[str]) -> Sequence[Difference]:
             notes[:] = filter(None, [self.unused()])
             return () if notes else verify_listing(table.core, table.engine, notes, table.access.note)
 
-        return Rows(Difference, look, notes)
+        return noted(Difference, look)
 
     def verify_indexes(self, sample: int | None = None) -> "tuple[Rows[IndexDifference], Sequence[str]]":
         """The differences between the indexes and the newest file slices, and the names of the indexes that were

@@ -62,3 +62,9 @@ class Rows(Generic[Row]):
         from hudictl.library.arrow import data_frame
 
         return data_frame(self.to_arrow())
+
+
+def noted(row_type: type[Row], look: Callable[[list[str]], Iterable[Row]]) -> Rows[Row]:
+    """Rows with notes: ``look`` gets the list of these."""
+    notes: list[str] = []
+    return Rows(row_type, lambda: look(notes), notes)

@@ -9,7 +9,7 @@ from hudictl.errors import UsageError
 from hudictl.library import changes
 from hudictl.library.opened import Opened
 from hudictl.library.options import refuse_no_tag, refuse_wrong
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 from hudictl.library.times import age_ms
 from hudictl.reports.savepoints import SavepointFile, SavepointRow, savepoint_files, savepoint_rows
 
@@ -55,15 +55,13 @@ def files_of_savepoint(table: Opened, instant: str) -> Rows[SavepointFile]:
     from hudictl.state.files.savepoints import find_savepoint, tag_of
     from hudictl.table.timeline.active import load_timeline
 
-    notes: list[str] = []
-
-    def look() -> list[SavepointFile]:
+    def look(notes: list[str]) -> list[SavepointFile]:
         metadata = find_savepoint(table.core, load_timeline(table.core), instant)
         tag = tag_of(metadata.comment)
         notes[:] = [f"tag: {tag}"] if tag else []
         return savepoint_files(table.core, dict(metadata.files))
 
-    return Rows(SavepointFile, look, notes)
+    return noted(SavepointFile, look)
 
 
 def creation(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened, Times
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -84,16 +84,14 @@ class TableServices:
         from hudictl.reports.service_files import ServiceFile, role_lines, service_files
         from hudictl.reports.services import diagnosed, service_instant
 
-        notes: list[str] = []
-
-        def look() -> Sequence[ServiceFile]:
+        def look(notes: list[str]) -> Sequence[ServiceFile]:
             entry = service_instant(self.table.core, service, instant)
             rows = service_files(self.table.core, service, entry, lambda: self.table.engine)
             said = diagnosed(self.table.core)(entry)
             notes[:] = [*([f"{entry.state}: {said}"] if said else []), *role_lines(rows)]
             return rows
 
-        return Rows(ServiceFile, look, notes)
+        return noted(ServiceFile, look)
 
     def validate_compaction(self, instant: str) -> "Rows[PlanProblem]":
         """What is wrong with the plan of a pending compaction or log compaction; no rows if nothing is.

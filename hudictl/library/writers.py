@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.library import changes
 from hudictl.library.opened import IDLE_MS, Opened
-from hudictl.library.rows import Rows
+from hudictl.library.rows import Rows, noted
 
 if TYPE_CHECKING:
     from hudictl.library.change import TableChange
@@ -30,14 +30,12 @@ class Writers:
         from hudictl.table.beat_rule import ASSUMED_SENTENCE
         from hudictl.table.clock import clock_sentence, try_clock
 
-        notes: list[str] = []
-
-        def look() -> list[HeartbeatRow]:
+        def look(notes: list[str]) -> list[HeartbeatRow]:
             clock = try_clock(self.table.core.storage)
             notes[:] = [clock_sentence(clock), *([ASSUMED_SENTENCE] if self.table.core.heartbeat_rule.assumed else [])]
             return heartbeat_rows(self.table.core, clock)[::-1]
 
-        return Rows(HeartbeatRow, look, notes)
+        return noted(HeartbeatRow, look)
 
     def markers(self) -> "Rows[MarkerFolderRow]":
         """The instants with markers."""
@@ -50,14 +48,12 @@ class Writers:
         from hudictl.reports.markers import MarkerRow, marker_rows
         from hudictl.table.writers.markers import marker_folders, read_markers
 
-        notes: list[str] = []
-
-        def look() -> list[MarkerRow]:
+        def look(notes: list[str]) -> list[MarkerRow]:
             folder = read_markers(self.table.core, instant) if instant in marker_folders(self.table.core) else None
             notes[:] = [f"the list may be incomplete: {folder.partial}"] if folder and folder.partial else []
             return marker_rows(self.table.core, folder) if folder else []
 
-        return Rows(MarkerRow, look, notes)
+        return noted(MarkerRow, look)
 
     def failed_writes(self, idle_ms: int = IDLE_MS) -> "Rows[PendingWrite]":
         """The pending writes, newest first, with a verdict: running, failed or unknown. The notes have pending table
@@ -68,9 +64,7 @@ class Writers:
         from hudictl.table.clock import clock_sentence, storage_now_ms, try_clock
         from hudictl.table.timeline.active import load_timeline
 
-        notes: list[str] = []
-
-        def look() -> list[PendingWrite]:
+        def look(notes: list[str]) -> list[PendingWrite]:
             core = self.table.core
             clock = try_clock(core.storage)
             rows = pending_writes(core, idle_ms, clock)[::-1]
@@ -82,7 +76,7 @@ class Writers:
             notes[:] = [*(said.rstrip("; ") for said in services), clock_sentence(clock)]
             return rows
 
-        return Rows(PendingWrite, look, notes)
+        return noted(PendingWrite, look)
 
     def locks(self) -> "LockDescription":
         """The lock that a change would take, and the existing locks."""
