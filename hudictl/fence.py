@@ -34,12 +34,9 @@ class Fence:
     size: int
 
     def check(self) -> None:
-        """Waits while the claim is not touched, as by a process that is stopped or cut off.
-
-        Raises:
-            Conflict: the claim was released, taken over or deleted: the operation has ended, or is another's.
-            StorageFailed: nobody has touched it for too long.
-        """
+        """Waits while the claim is not touched, as by a process that is stopped or cut off. Raises Conflict: the claim
+        was released, taken over or deleted: the operation has ended, or is another's; StorageFailed: nobody has touched
+        it for too long."""
         until = time.monotonic() + _WAIT_SECONDS
         while True:
             links = claim_links(self.storage)

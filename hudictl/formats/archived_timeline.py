@@ -386,11 +386,8 @@ def decode_lsm_bodies(
     read_at: ReadAt, size: int, name: str, wanted: Collection[tuple[str, str]], *, plans: bool
 ) -> Iterator[tuple[tuple[str, str], bytes, bytes]]:
     """The files of some instants, as they come: time and action, the completed one, and the plan (b"" where there is
-    none).
-
-    Raises:
-        Unreadable: also behind the last, where one of the instants is not found, which ``lsm_instants`` has found.
-    """
+    none). Raises Unreadable: also behind the last, where one of the instants is not found, which ``lsm_instants`` has
+    found."""
     columns = {"instantTime": TEXT, "action": TEXT, "metadata": BYTES, **({"plan": BYTES} if plans else {})}
     lost = set(wanted)
     with _unreadable(name, "read as Parquet"):

@@ -46,11 +46,8 @@ class ColumnEntry:
 
 
 def decode_column_entry(record: Mapping[str, Any]) -> ColumnEntry:
-    """Decodes a record, whose wrappers come as pairs of a name and a record (``read_records`` with ``named``).
-
-    Raises:
-        Unreadable: it is no record of this index, or has a wrapper that is not known.
-    """
+    """Decodes a record, whose wrappers come as pairs of a name and a record (``read_records`` with ``named``). Raises
+    Unreadable: it is no record of this index, or has a wrapper that is not known."""
     try:
         if record["type"] != _COLUMN_STATS:
             raise Unreadable(f"a record of type {record['type']} in the column statistics")

@@ -93,8 +93,7 @@ def partition_of_group(file_id: str) -> str | None:
 
     From 1.1 on, an index may have file groups for each partition, with its escaped path in their names.
 
-    Raises:
-        Unreadable: it is not the name of a file group of the record index.
+    Raises Unreadable: it is not the name of a file group of the record index.
     """
     match = _GROUP.fullmatch(file_id)
     if match is None:

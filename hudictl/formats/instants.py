@@ -159,11 +159,8 @@ def time_in_name(name: str) -> str:
 
 
 def instant_file_name(time: str, action: str, state: State, layout: int, completion_time: str | None = None) -> str:
-    """The name of an instant's file; layout 2 needs the completion time of a completed one.
-
-    Raises:
-        ValueError: a completed file of layout 2 without completion time, or a state that the action never has.
-    """
+    """The name of an instant's file; layout 2 needs the completion time of a completed one. Raises ValueError: a
+    completed file of layout 2 without completion time, or a state that the action never has."""
     if state is not State.COMPLETED:
         if action == COMMIT and state is State.INFLIGHT:
             return f"{time}.inflight"
@@ -243,11 +240,8 @@ def utc_text_of_ms(epoch_ms: int) -> str:
 
 
 def time_plus_ms(text: str, milliseconds: int) -> str:
-    """An instant time some milliseconds later, on the clock face (no zone needed).
-
-    Raises:
-        Unreadable: the text is not an instant time of 14 or more digits, or the result is not in the years 1 to 9999.
-    """
+    """An instant time some milliseconds later, on the clock face (no zone needed). Raises Unreadable: the text is not
+    an instant time of 14 or more digits, or the result is not in the years 1 to 9999."""
     moment = parse_time(text, timezone.utc)
     if moment is None:
         raise Unreadable(f"{text!r} is not an instant time")

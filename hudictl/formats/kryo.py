@@ -43,9 +43,8 @@ def decode_deletes(payload: bytes, version: int) -> list[DeleteRecord]:
 
     Checked on blocks made by 0.10.1, 0.11.1, 0.12.3 and 0.13.1.
 
-    Raises:
-        ValueError: damaged.
-        Unsupported: an object of a class that hudictl does not know, or a decimal that no ``DecimalWrapper`` holds.
+    Raises ValueError: damaged; Unsupported: an object of a class that hudictl does not know, or a decimal that no
+    ``DecimalWrapper`` holds.
     """
     try:
         return _decode(payload, version, hashed=True)

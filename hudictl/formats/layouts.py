@@ -41,11 +41,8 @@ LAYOUT = "hoodie.timeline.layout.version"
 
 
 def layout_of(properties: Mapping[str, str]) -> Layout:
-    """The layout that ``hoodie.properties`` declares: the layout's key decides, not the table version.
-
-    Raises:
-        ValueError: a layout version that is no number.
-    """
+    """The layout that ``hoodie.properties`` declares: the layout's key decides, not the table version. Raises
+    ValueError: a layout version that is no number."""
     declared = properties.get(LAYOUT)
     if declared is not None:
         version = int(declared)

@@ -21,11 +21,8 @@ _PAIR = re.compile(r"((?:[^=: \t\f\\]+|\\.?)*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOT
 
 
 def decode(body: bytes) -> dict[str, str]:
-    """Reads what ``java.util.Properties.load`` reads; a later duplicate wins.
-
-    Raises:
-        ValueError: a unicode escape that is cut or no hexadecimal.
-    """
+    """Reads what ``java.util.Properties.load`` reads; a later duplicate wins. Raises ValueError: a unicode escape that
+    is cut or no hexadecimal."""
     properties = {}
     for line in _logical_lines(body.decode("latin-1")):
         key, value = _split(line)
@@ -65,12 +62,9 @@ def illegible(body: bytes) -> list[str]:
 
 
 def decode_config(body: bytes) -> list[tuple[str, str]]:
-    """Reads a configuration file as Hudi's tools do (``DFSPropertiesConfiguration`` of 0.15.0 to 1.2.0): no escapes,
-    no continued lines, a blank where there is no ``=``. Keys and values in the file's order, ``include`` among them.
-
-    Raises:
-        ValueError: not UTF-8.
-    """
+    """Reads a configuration file as Hudi's tools do (``DFSPropertiesConfiguration`` of 0.15.0 to 1.2.0): no escapes, no
+    continued lines, a blank where there is no ``=``. Keys and values in the file's order, ``include`` among them.
+    Raises ValueError: not UTF-8."""
     pairs = []
     for line in _LINE_END.split(body.decode()):
         # Java's white space is ASCII's.
@@ -90,11 +84,7 @@ def encode(properties: Mapping[str, str], moment: datetime) -> bytes:
 
 
 def checksum(properties: Mapping[str, str]) -> str:
-    """CRC-32 of ``database.table`` as decimal text.
-
-    Raises:
-        KeyError: no table name: Hudi cannot compute it either.
-    """
+    """CRC-32 of ``database.table`` as decimal text. Raises KeyError: no table name: Hudi cannot compute it either."""
     return str(zlib.crc32(f"{properties.get(DATABASE, '')}.{properties[NAME]}".encode()))
 
 

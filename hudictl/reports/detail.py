@@ -22,12 +22,7 @@ class Detail(NamedTuple):
 
 
 def read_detail(table: Table, instant: Instant) -> Detail:
-    """The detail of an active instant.
-
-    Raises:
-        Conflict: its file disappeared after the listing.
-        Unreadable.
-    """
+    """The detail of an active instant. Raises Conflict: its file disappeared after the listing; Unreadable."""
     # Of a restore only the request names the target.
     planned = instant.pending or instant.action == RESTORE
     file = instant.file(State.REQUESTED if planned else State.COMPLETED)

@@ -52,11 +52,8 @@ class LookupRow:
 
 def column_rows(table: Table, file: str, notes: list[str]) -> list[ColumnStatsRow]:
     """What column_stats says of a data file, by its path below the table. ``notes`` gets damage that readers skip.
-
-    Raises:
-        NotFound: readers have no such index, or it has nothing of the file.
-        Unreadable, Unsupported, Conflict, StorageFailed.
-    """
+    Raises NotFound: readers have no such index, or it has nothing of the file; Unreadable, Unsupported, Conflict,
+    StorageFailed."""
     metadata = _with_index(table, COLUMN_STATS)
     newest = table_schema_as_of(table, None)
     columns = [*META_COLUMNS, *(field.name for field in fields_of(newest.schema))] if newest else META_COLUMNS

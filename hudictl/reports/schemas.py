@@ -59,11 +59,8 @@ class SchemaChange:
 
 
 def table_schema_as_of(table: Table, time: str | None) -> TableSchema | None:
-    """The schema of the newest completed write, or of the newest up to an instant; None if none has one.
-
-    Raises:
-        Unreadable: the write, its schema, or the archive is damaged.
-    """
+    """The schema of the newest completed write, or of the newest up to an instant; None if none has one. Raises
+    Unreadable: the write, its schema, or the archive is damaged."""
     # The newest write is never archived. Of those up to an instant, one that is can be newer than a savepointed one.
     found = newest_schema(table, "~") if time is None else None
     instant, text = found or newest_schema(table, time or "~", archived=True) or (None, table.properties.get(_CREATED))

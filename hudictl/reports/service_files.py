@@ -29,12 +29,8 @@ class ServiceFile:
 
 
 def service_files(table: Table, name: str, entry: Recorded, open_engine: Callable[[], Engine]) -> list[ServiceFile]:
-    """The files of an instant, in the order of its records; the engine lists their partitions.
-
-    Raises:
-        Unreadable: the plan or result is not what Hudi writes.
-        StorageFailed, EngineFailed.
-    """
+    """The files of an instant, in the order of its records; the engine lists their partitions. Raises Unreadable: the
+    plan or result is not what Hudi writes; StorageFailed, EngineFailed."""
     try:
         told = list(TOLD[name](entry))
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -77,11 +77,8 @@ class TimelineFilter:
 
 def timeline_rows(table: Table, wanted: TimelineFilter) -> Iterator[TimelineRow]:
     """The timeline, oldest first by default. Only the shown instants of the active timeline are read. Of an archive of
-    layout 2, only files that may contain shown instants are read.
-
-    Raises:
-        Unreadable: the timeline folder is missing; or, behind the last row, a file of the archive is damaged.
-    """
+    layout 2, only files that may contain shown instants are read. Raises Unreadable: the timeline folder is missing;
+    or, behind the last row, a file of the archive is damaged."""
 
     def read() -> tuple[list[TimelineRow], list[Unreadable]]:
         damaged: list[Unreadable] = []

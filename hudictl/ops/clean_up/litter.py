@@ -42,12 +42,8 @@ class MarkerDeletion:
 
 
 def plan_heartbeat_deletion(session: Session, instant: str) -> HeartbeatDeletion:
-    """Plans to delete the heartbeat of an instant.
-
-    Raises:
-        Conflict: it is live.
-        Unsupported, Unreadable, StorageFailed.
-    """
+    """Plans to delete the heartbeat of an instant. Raises Conflict: it is live; Unsupported, Unreadable,
+    StorageFailed."""
     table = session.table
     writable_table(table, session.locking)
     clock = measure_clock(table.storage)
@@ -100,12 +96,8 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
 
 
 def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
-    """Plans to delete the marker folder of an instant.
-
-    Raises:
-        Refused: the instant is pending, or a pending rollback rolls it back: its files would become orphans.
-        Unsupported, Unreadable.
-    """
+    """Plans to delete the marker folder of an instant. Raises Refused: the instant is pending, or a pending rollback
+    rolls it back: its files would become orphans; Unsupported, Unreadable."""
     table = session.table
     writable_table(table, session.locking)
     timeline = load_timeline(table)

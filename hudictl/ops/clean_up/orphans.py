@@ -153,12 +153,8 @@ class OrphanResult:
 
 
 def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan:
-    """Finds what can be deleted. Changes nothing; every guard has passed.
-
-    Raises:
-        NotFound: there is no file at a given path.
-        Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
-    """
+    """Finds what can be deleted. Changes nothing; every guard has passed. Raises NotFound: there is no file at a given
+    path; Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed."""
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
@@ -257,12 +253,8 @@ def _can_be_built(table: Table, signs: Signs, plan: MetadataPlan) -> None:
 
 
 def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
-    """Deletes the files of the plan, and lists the partitions again. An empty plan changes nothing.
-
-    Raises:
-        Incomplete: some files still exist.
-        Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
-    """
+    """Deletes the files of the plan, and lists the partitions again. An empty plan changes nothing. Raises Incomplete:
+    some files still exist; Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted."""
     if plan.nothing_to_do:
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
     look, work = partial(_look_again, session, plan), partial(_delete, session, plan)
@@ -356,12 +348,8 @@ def _keeps(plan: OrphanPlan) -> bool:
 
 
 def _lists_none(session: Session, plan: OrphanPlan, time: str, files: Iterable[StoredFile]) -> None:
-    """No metadata table lists the deleted files.
-
-    Raises:
-        Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan.
-        Unreadable: the kept one.
-    """
+    """No metadata table lists the deleted files. Raises Conflict: a writer is building a metadata table, or has built
+    one whose deletion was not in the plan; Unreadable: the kept one."""
     table = session.table
     other = look(table, keeping_none(time)).other
     if _keeps(plan):
@@ -412,12 +400,7 @@ def _staying(session: Session, plan: OrphanPlan) -> set[str]:
 
 def _owned_by_now(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan whose instant has appeared since, or that are required by a commit, a savepoint or a
-    pending plan.
-
-    Raises:
-        Unreadable: one of these cannot be read.
-        StorageFailed, EngineFailed.
-    """
+    pending plan. Raises Unreadable: one of these cannot be read; StorageFailed, EngineFailed."""
     table = session.table
     timeline = load_timeline(table)
     written = gather_written(table, timeline, session.engine, {entry.time for entry in timeline.completed_writes()})

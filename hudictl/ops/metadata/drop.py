@@ -141,11 +141,8 @@ class DropResult:
 
 
 def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
-    """Finds what is to be dropped. Changes nothing; every guard has passed.
-
-    Raises:
-        Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
-    """
+    """Finds what is to be dropped. Changes nothing; every guard has passed. Raises Unsupported, Conflict, Refused,
+    Unreadable, StorageFailed, EngineFailed."""
     # Read again: an approved plan is compared with the table as it is now.
     table = opened_again(session.table)
     writable_table(table, session.locking)

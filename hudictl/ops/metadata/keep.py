@@ -222,11 +222,7 @@ def forget_ended(table: Table, times: Iterable[str]) -> None:
 
 def left_by(table: Table, kind: Kind) -> tuple[str, ...]:
     """The commands of a kind that have dropped something and died, oldest first: ``forget_ended`` deletes the rest. A
-    running one, too.
-
-    Raises:
-        Unreadable: an operation's record; StorageFailed.
-    """
+    running one, too. Raises Unreadable: an operation's record; StorageFailed."""
     operations = ((time, read_operation(table.storage, time)) for time in sorted(times_dropped(table)))
     return tuple(time for time, found in operations if found and found.operation == kind.value)
 

@@ -73,11 +73,7 @@ def stays_in_place(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> tuple[Mode | None, tuple[str, ...]]:
     """Whether a metadata table in use can stay in its place, and its partitions that were built after the instant.
-    Arguments as in ``mode_in_place``.
-
-    Raises:
-        Unreadable: the metadata table's own metadata.
-    """
+    Arguments as in ``mode_in_place``. Raises Unreadable: the metadata table's own metadata."""
     mode = mode_in_place(table, target, time, stored, blocks=blocks)
     later = _later(table, target, time, stored) if mode is not None else frozenset[str]()
     return (None, ()) if FILES in later else (mode, tuple(sorted(later)))

@@ -94,11 +94,8 @@ class UndoPlan:
 
 def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     """Plans the undo of an operation, or the rest of one that has begun. Changes nothing; every guard has passed.
-
-    Raises:
-        Refused: nothing is kept of the operation, or the table was changed since.
-        Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
-    """
+    Raises Refused: nothing is kept of the operation, or the table was changed since; Conflict, Unsupported, Unreadable,
+    StorageFailed, EngineFailed."""
     table = session.table
     writable_table(table, session.locking, time)
     room = required_room(table, time)

@@ -27,12 +27,8 @@ class _Witness:
 
 
 def plan_archive(session: Session, idle_ms: int) -> RepairPlan:
-    """Plans to mend the archived timeline. Changes nothing; every guard has passed.
-
-    Raises:
-        Conflict: a writer, a table service or an archiving may be running.
-        Unsupported, Unreadable, StorageFailed, EngineFailed.
-    """
+    """Plans to mend the archived timeline. Changes nothing; every guard has passed. Raises Conflict: a writer, a table
+    service or an archiving may be running; Unsupported, Unreadable, StorageFailed, EngineFailed."""
     table, signs = session.table, writable_signs(session)
     mended = at_one_time(lambda: mend_archive(table, signs.timeline))
     if mended.files:

@@ -46,12 +46,8 @@ class MadeAgain:
 
 
 def commit_again(session: Session, signs: Signs, found: Damaged) -> MadeAgain:
-    """Makes the metadata of a completed write again. Changes nothing.
-
-    Raises:
-        Refused: the files of the write are not known for sure, or nothing says by which schema it wrote.
-        Unreadable, Conflict, StorageFailed, EngineFailed.
-    """
+    """Makes the metadata of a completed write again. Changes nothing. Raises Refused: the files of the write are not
+    known for sure, or nothing says by which schema it wrote; Unreadable, Conflict, StorageFailed, EngineFailed."""
     table, time = session.table, found.file.time
     session.engine.start()
     known = read_known(table, session.engine)

@@ -54,12 +54,7 @@ _WITHOUT = "`hudictl resume --accept-loss` finishes it without these files"
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
     """Plans a restore to a savepoint or an instant, or the rest of a pending one. Changes nothing; every guard has
     passed. The cheapest guards run first: the kind of table, the pending operations, the timeline, and after the
-    listing the files.
-
-    Raises:
-        Unsupported, Conflict, Refused, Unreadable: a guard.
-        StorageFailed, EngineFailed.
-    """
+    listing the files. Raises Unsupported, Conflict, Refused, Unreadable: a guard; StorageFailed, EngineFailed."""
     table = session.table
     writable_table(table, session.locking)
     signs, options = read_signs(table), options or RestoreOptions()

@@ -258,12 +258,8 @@ def ways_back_to(table: Table, timeline: Timeline, commit: Instant, rule: str | 
 def _planned(
     table: Table, signs: Signs, target: Instant, pending: PendingRestore, options: RestoreOptions
 ) -> dict[str, Instant | None]:
-    """The instants of a pending restore, and new writes that appeared during it, if their removal was agreed to.
-
-    Raises:
-        Refused: the plan lists what readers of the target saw.
-        Conflict: a new write appeared during the restore.
-    """
+    """The instants of a pending restore, and new writes that appeared during it, if their removal was agreed to. Raises
+    Refused: the plan lists what readers of the target saw; Conflict: a new write appeared during the restore."""
     guards.later_only(table, signs.timeline, target, pending)
     planned = [*later_writes(table, pending), *(info.time for info in pending.plan.instants)]
     both = instants_after(table, signs.timeline, target, REQUESTED)

@@ -136,11 +136,8 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
 
 def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdrawn:
     """Publishes the instants again, oldest first. The restore's own files are removed last, so that no writer starts
-    before everything is as it was. After a crash, the same command continues.
-
-    Raises:
-        Conflict: the timeline has changed since planning; Refused, StorageFailed, Interrupted.
-    """
+    before everything is as it was. After a crash, the same command continues. Raises Conflict: the timeline has changed
+    since planning; Refused, StorageFailed, Interrupted."""
 
     def work(run: Begun[PendingRestore]) -> Withdrawn:
         table = session.table

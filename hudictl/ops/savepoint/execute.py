@@ -26,12 +26,8 @@ from hudictl.table.timeline.active import (
 
 
 def create_savepoint(session: Session, plan: SavepointPlan) -> None:
-    """Writes the savepoint, then removes it again if a clean appeared meanwhile.
-
-    Raises:
-        Conflict: the table has changed, a clean appeared, or a file was deleted.
-        Refused, Unsupported, Unreadable, StorageFailed, Interrupted.
-    """
+    """Writes the savepoint, then removes it again if a clean appeared meanwhile. Raises Conflict: the table has
+    changed, a clean appeared, or a file was deleted; Refused, Unsupported, Unreadable, StorageFailed, Interrupted."""
     if plan.nothing_to_do:
         return
     look, work = partial(_look_again, session, plan), partial(_publish, session, plan)

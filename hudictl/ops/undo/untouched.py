@@ -14,12 +14,8 @@ from hudictl.state.pending import PendingRollback
 
 
 def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:
-    """The times of pending rollbacks that can be discarded, newest first: none of them has changed anything.
-
-    Raises:
-        Refused: one has changed something, or that cannot be determined.
-        StorageFailed, EngineFailed.
-    """
+    """The times of pending rollbacks that can be discarded, newest first: none of them has changed anything. Raises
+    Refused: one has changed something, or that cannot be determined; StorageFailed, EngineFailed."""
     for rollback in rollbacks:
         instant = rollback.instant
         done = _done(facts, engine, rollback)

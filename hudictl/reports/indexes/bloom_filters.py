@@ -28,12 +28,8 @@ DIFFERENT = "another filter"
 
 
 def verify_bloom_filters(comparison: Comparison) -> list[IndexDifference]:
-    """The differences between the bloom filters of the index and of the footers.
-
-    Raises:
-        Unsupported: base files that are not Parquet.
-        Unreadable, Conflict, StorageFailed, EngineFailed.
-    """
+    """The differences between the bloom filters of the index and of the footers. Raises Unsupported: base files that
+    are not Parquet; Unreadable, Conflict, StorageFailed, EngineFailed."""
     metadata, engine, step = comparison.metadata, comparison.engine, comparison.step
     files = newest_base_files(comparison)
     slices = whole_index(metadata, BLOOM_FILTERS)

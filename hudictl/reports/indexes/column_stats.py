@@ -40,9 +40,7 @@ def verify_column_stats(comparison: Comparison) -> list[IndexDifference]:
 
     A column counts as indexed if the index has it for any of the newest base files.
 
-    Raises:
-        Unsupported: base files that are not Parquet.
-        Unreadable, Conflict, StorageFailed, EngineFailed.
+    Raises Unsupported: base files that are not Parquet; Unreadable, Conflict, StorageFailed, EngineFailed.
     """
     metadata, engine, step = comparison.metadata, comparison.engine, comparison.step
     files = newest_base_files(comparison)

@@ -62,9 +62,8 @@ def verify_record_index(comparison: Comparison) -> list[IndexDifference]:
 
     With a sample, the keys are compared that so many file groups of the data and so many of the index have in common.
 
-    Raises:
-        Unsupported: a table without Hudi's own columns, or merged in a way that hudictl does not know.
-        Unreadable, Conflict, StorageFailed, EngineFailed.
+    Raises Unsupported: a table without Hudi's own columns, or merged in a way that hudictl does not know; Unreadable,
+    Conflict, StorageFailed, EngineFailed.
     """
     sides = _sides(comparison)
     engine, step = comparison.engine, comparison.step

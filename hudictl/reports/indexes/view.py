@@ -125,12 +125,8 @@ def chosen(items: Sequence[Item], sample: int | None) -> list[Item]:
 def run(
     engine: Engine, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None
 ) -> list[Value]:
-    """Runs a function of ``index_workers`` on the engine.
-
-    Raises:
-        Unreadable, Unsupported, Conflict: the error of a task.
-        StorageFailed, EngineFailed.
-    """
+    """Runs a function of ``index_workers`` on the engine. Raises Unreadable, Unsupported, Conflict: the error of a
+    task; StorageFailed, EngineFailed."""
     found: list[Any] = values(engine.map(label, Tried(function), items, progress), "read")
     for value in found:
         if isinstance(value, HudictlError):

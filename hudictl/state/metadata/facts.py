@@ -102,11 +102,7 @@ def facts_of(
     table: Table, data: Timeline, metadata: Table, timeline: Timeline, files: Mapping[str, tuple[StoredFile, ...]]
 ) -> MetadataFacts:
     """Reads each active commit of the metadata table, and of its archive what is not older than the data timeline.
-
-    Raises:
-        Conflict: a file disappeared meanwhile.
-        Unreadable.
-    """
+    Raises Conflict: a file disappeared meanwhile; Unreadable."""
     oldest = min((entry.time for entry in data.writes()), default="~")
     archived = [time for time in archived_writes_after(metadata, oldest[:-1]) if time >= oldest]
     return MetadataFacts(table, data, metadata, timeline, load_commits(metadata, timeline), archived, files)

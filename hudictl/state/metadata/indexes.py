@@ -80,8 +80,7 @@ def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) ->
 
     The names are not enough: partitions that are built from a listing have zeros there (Hudi 1.0.2, 1.2.0).
 
-    Raises:
-        Unreadable: the archive.
+    Raises Unreadable: the archive.
     """
     active = {entry.time: entry.completion_time or entry.time for entry in timeline.completed_writes()}
     rest = set(instants).difference(active)

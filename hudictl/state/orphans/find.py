@@ -96,9 +96,7 @@ def find_orphans(facts: Facts, engine: Engine, asked: Collection[str] = ()) -> l
     creates a file, and an instant is archived before it leaves the timeline. So the instant of each listed file is
     found, even if writers or archiving run meanwhile.
 
-    Raises:
-        Unreadable: a savepoint, a pending plan, or a file of the archive.
-        StorageFailed, EngineFailed.
+    Raises Unreadable: a savepoint, a pending plan, or a file of the archive; StorageFailed, EngineFailed.
     """
     table = facts.table
     timeline = load_timeline(table, facts.timeline)

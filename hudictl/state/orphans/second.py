@@ -33,12 +33,7 @@ def several_bases(place: Partition[object]) -> list[list[StoredFile]] | None:
 
 def second_files(facts: Facts) -> list[Orphan]:
     """The base files in slices with several, but for those that stay, by path: sure if the records prove it. Their
-    contents are not read.
-
-    Raises:
-        Unreadable: a savepoint, or a pending plan.
-        StorageFailed, EngineFailed.
-    """
+    contents are not read. Raises Unreadable: a savepoint, or a pending plan; StorageFailed, EngineFailed."""
     slices = [files for some in facts.sweep.over("look for second base files", several_bases) for files in some]
     found = [orphan for files in slices for orphan in _of_slice(facts, files)]
     if not found:

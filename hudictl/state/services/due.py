@@ -123,12 +123,8 @@ def thresholds(service: str, settings: Settings) -> tuple[Setting, ...]:
 
 
 def due_of(service: str, table: Table, timeline: Timeline, settings: Settings) -> Due:
-    """Reads what the service depends on besides the timeline.
-
-    Raises:
-        UsageError: a setting that is not a number, or that Hudi refuses.
-        Unreadable, StorageFailed.
-    """
+    """Reads what the service depends on besides the timeline. Raises UsageError: a setting that is not a number, or
+    that Hudi refuses; Unreadable, StorageFailed."""
     if service == ARCHIVE:
         metadata = open_metadata_table(table) if "files" in table.metadata_partitions else None
         return archive_due(

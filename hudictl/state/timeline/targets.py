@@ -17,12 +17,8 @@ _SIGNS = re.compile(r"[-T:.\s]")
 
 
 def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
-    """The write to roll back; None if it no longer exists, and only its rollback must be finished.
-
-    Raises:
-        Refused: there is none.
-        Unreadable: there are several, and their files cannot be told apart.
-    """
+    """The write to roll back; None if it no longer exists, and only its rollback must be finished. Raises Refused:
+    there is none; Unreadable: there are several, and their files cannot be told apart."""
     found = [entry for entry in timeline.writes() if entry.time == time]
     if len(found) > 1:
         raise Unreadable(

@@ -50,11 +50,8 @@ def unread_files(done: Collection[str], archived: Collection[str], place: Partit
 
 def passed_over(facts: Facts, archived: Collection[str]) -> list[str]:
     """The paths of base files of archived commits that the next base file of their groups is not based on, but on an
-    older one: a writer or a compaction took them for uncommitted, too, and their rows are lost.
-
-    Raises:
-        Unreadable: the metadata of an archived commit.
-    """
+    older one: a writer or a compaction took them for uncommitted, too, and their rows are lost. Raises Unreadable: the
+    metadata of an archived commit."""
     there = list(chain.from_iterable(facts.sweep.over("look for archived files", partial(_of_times, archived))))
     if not there:
         return []

@@ -158,8 +158,7 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
 
     Hudi, too, reads none from the table: who can write into it must not choose files and hosts for the operator.
 
-    Raises:
-        UsageError: a setting is missing or invalid.
+    Raises UsageError: a setting is missing or invalid.
     """
     settings = locking.settings
     provider = settings.get(f"{PREFIX}provider") or None

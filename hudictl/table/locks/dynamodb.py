@@ -175,11 +175,8 @@ class LockItem:
 
 @contextmanager
 def lock_item(lock: ItemLock, body: bytes) -> Iterator[LockItem]:
-    """A contender for the lock, which releases it at the end if it holds it.
-
-    Raises:
-        StorageFailed: DynamoDB does not answer, or refuses.
-    """
+    """A contender for the lock, which releases it at the end if it holds it. Raises StorageFailed: DynamoDB does not
+    answer, or refuses."""
     own = LockItem(_client(lock), lock, f"hudictl-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4()}", body)
     try:
         with kept_alive(own.beat, lock.lease_ms / 3000):

@@ -148,11 +148,7 @@ class LockFile:
 
 @contextmanager
 def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
-    """A contender for the lock, which releases it at the end if it holds it.
-
-    Raises:
-        StorageFailed.
-    """
+    """A contender for the lock, which releases it at the end if it holds it. Raises StorageFailed."""
     storage, path = place_of(table, lock)
     name = str(uuid.uuid4())
     aside = f"{path}.{name}" if lock.inside is None else f"{SCRATCH}/{name}"

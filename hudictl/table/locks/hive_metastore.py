@@ -94,11 +94,8 @@ class QueuedLock:
 
 @contextmanager
 def metastore_lock(lock: MetastoreLock, owner: Owner) -> Iterator[QueuedLock]:
-    """A request for the lock, in the queue from now on; removed at the end.
-
-    Raises:
-        StorageFailed: no metastore answers, or it refuses the request.
-    """
+    """A request for the lock, in the queue from now on; removed at the end. Raises StorageFailed: no metastore answers,
+    or it refuses the request."""
     agent = f"hudictl {owner.uuid} pid {owner.pid}: {owner.command}"
     try:
         queued = QueuedLock(lock, _enqueue(lock, owner.host, agent))

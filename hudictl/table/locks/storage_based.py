@@ -112,11 +112,7 @@ class LockObject:
 
 @contextmanager
 def lock_in_storage(table: Table, lock: StorageLock, owner: Owner) -> Iterator[LockObject]:
-    """A contender for the lock, which releases it at the end if it holds it.
-
-    Raises:
-        StorageFailed.
-    """
+    """A contender for the lock, which releases it at the end if it holds it. Raises StorageFailed."""
     assert isinstance(table.storage, Swapping)
     own = LockObject(table.storage, lock, f"{OURS}{owner.host}-{owner.pid}-{owner.uuid}")
     hint = "the operation is completed; writers wait for this lock until it expires"

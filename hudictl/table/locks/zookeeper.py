@@ -66,11 +66,8 @@ class LockNode:
 
 @contextmanager
 def lock_node(lock: NodeLock, body: bytes) -> Iterator[LockNode]:
-    """A contender for the lock, in the queue from now on; its node ends with the session.
-
-    Raises:
-        StorageFailed: no ZooKeeper answers.
-    """
+    """A contender for the lock, in the queue from now on; its node ends with the session. Raises StorageFailed: no
+    ZooKeeper answers."""
     with _session(lock) as client:
         with _answers(lock):
             client.ensure_path(lock.path)

@@ -28,11 +28,8 @@ _EVENT_STRATEGY, _COMMIT_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "ce9
 
 
 def merge_rule(table: Table, release: str) -> MergeRule:
-    """How a table merges, as a release does it.
-
-    Raises:
-        Unsupported: by a payload class, merger, or mode that is not Hudi's plain event or commit time ordering.
-    """
+    """How a table merges, as a release does it. Raises Unsupported: by a payload class, merger, or mode that is not
+    Hudi's plain event or commit time ordering."""
     properties = table.properties
     named = next((properties[key] for key in _ORDERING if properties.get(key)), "")
     ordering = tuple(name.strip() for name in named.split(",") if name.strip())

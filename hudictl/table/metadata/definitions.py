@@ -35,11 +35,8 @@ def defined_names(table: Table) -> frozenset[str]:
 
 
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
-    """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does. Idempotent.
-
-    Raises:
-        Unreadable: the definitions are damaged.
-    """
+    """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does. Idempotent. Raises
+    Unreadable: the definitions are damaged."""
     gone = {name for name in partitions if is_defined(name)}
     found = _read(table) if gone else None
     if found is None:

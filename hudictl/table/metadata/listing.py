@@ -47,12 +47,8 @@ _PART_BYTES = 1024 * 1024
 
 
 def listing_table(table: Table) -> Table | None:
-    """The metadata table from which readers get listings; None if they list folders.
-
-    Raises:
-        Unreadable.
-        Unsupported: of a table version that hudictl does not know.
-    """
+    """The metadata table from which readers get listings; None if they list folders. Raises Unreadable; Unsupported: of
+    a table version that hudictl does not know."""
     metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
     if metadata is not None and not metadata.rules.known:
         raise Unsupported(f"{metadata.uri} has table version {metadata.version}: hudictl cannot read its listing")
@@ -230,11 +226,7 @@ def _by_group(metadata: Table, partition: str) -> Iterator[tuple[str, list[Store
 
 def check_openable(metadata: Table) -> None:
     """Whether readers can open the listing: checks its file slices, and the ends of their base files. Records and logs
-    are not read.
-
-    Raises:
-        Unreadable, Conflict, Unsupported, StorageFailed.
-    """
+    are not read. Raises Unreadable, Conflict, Unsupported, StorageFailed."""
     for files in merged_slices(metadata, FILES):
         for file in files:
             if file.data.is_base:

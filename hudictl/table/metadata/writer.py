@@ -104,11 +104,8 @@ def write_listing(metadata: Table, template: Template, time: str, changes: Chang
 
 
 def remove_listing(metadata: Table, time: str) -> None:
-    """Removes a delta commit of ``write_listing``, complete or not; none is no error.
-
-    Raises:
-        Unreadable, Unsupported: a log; StorageFailed.
-    """
+    """Removes a delta commit of ``write_listing``, complete or not; none is no error. Raises Unreadable, Unsupported: a
+    log; StorageFailed."""
     delete_instant(metadata, load_timeline(metadata).find(time, *WRITE_ACTIONS))
     logs = [file for file in list_partition(metadata, FILES) or () if _is_of(metadata, file, time)]
     delete_all(metadata.storage, [log.path for log in logs])

@@ -29,11 +29,7 @@ _ATTEMPTS = 3
 
 def at_one_time(read: Callable[[], Value]) -> Value:
     """Reads the archive in one consistent state. A writer may compact or clean it meanwhile: if a file disappears, it
-    is read again.
-
-    Raises:
-        Unreadable: a file that the archive names is missing each time.
-    """
+    is read again. Raises Unreadable: a file that the archive names is missing each time."""
     for attempt in range(_ATTEMPTS):
         try:
             return read()
@@ -190,11 +186,8 @@ def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body,
 
 
 def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
-    """The completion times of archived writes (layout 2), as far as the archive has them, by requested time.
-
-    Raises:
-        Unreadable: a damaged file.
-    """
+    """The completion times of archived writes (layout 2), as far as the archive has them, by requested time. Raises
+    Unreadable: a damaged file."""
 
     def read() -> dict[str, str]:
         return {
@@ -213,8 +206,7 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
     only the columns that identify the instants are read, where a row group may have such ones, and the bodies of these
     cleans.
 
-    Raises:
-        Unreadable: a damaged file, or the metadata of such a clean.
+    Raises Unreadable: a damaged file, or the metadata of such a clean.
     """
 
     def read() -> list[Mapping[str, frozenset[str]]]:

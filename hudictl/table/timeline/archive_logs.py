@@ -34,12 +34,8 @@ class Logs:
 
 
 def read_logs(table: Table) -> Logs:
-    """The instants of all logs.
-
-    Raises:
-        FileNotFoundError: a writer wrote or merged the archive meanwhile.
-        Unreadable: a log is damaged before its end, or instants may be lost with its end.
-    """
+    """The instants of all logs. Raises FileNotFoundError: a writer wrote or merged the archive meanwhile; Unreadable: a
+    log is damaged before its end, or instants may be lost with its end."""
     names = _names(table)
     found = {name: _whole(_body(table, name), name) for name in names}
     if None not in found.values():
@@ -112,12 +108,8 @@ def _problem(body: bytes, name: str) -> str:
 
 
 def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tuple[ArchivedInstant, Body]]:
-    """The files of archived instants; b"" is an empty one.
-
-    Raises:
-        FileNotFoundError: a writer merged the archive meanwhile.
-        Unreadable.
-    """
+    """The files of archived instants; b"" is an empty one. Raises FileNotFoundError: a writer merged the archive
+    meanwhile; Unreadable."""
     by_log = defaultdict(list)
     for entry in entries:
         if entry.record:

@@ -24,11 +24,7 @@ def take_out_of_archive(table: Table, times: Collection[str]) -> None:
 
 def archive_without(table: Table, times: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """The files of the archive that have writes of some times: the path, and the bytes without them; none where nothing
-    is left of a log.
-
-    Raises:
-        Unreadable: a file is damaged, or has what hudictl would not write again.
-    """
+    is left of a log. Raises Unreadable: a file is damaged, or has what hudictl would not write again."""
     if not times:
         return
     without = fmt.lsm_without if table.rules.archive_is_lsm else fmt.log_without

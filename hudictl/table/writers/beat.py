@@ -25,11 +25,8 @@ def kept_alive(beat: Callable[[], None], every_s: float | None = None) -> Iterat
 
 @contextmanager
 def releasing(release: Callable[[], None], hint: str) -> Iterator[None]:
-    """Releases a lock at the end, also after an error. ``hint``: what a failed release means for the writers.
-
-    Raises:
-        StorageFailed.
-    """
+    """Releases a lock at the end, also after an error. ``hint``: what a failed release means for the writers. Raises
+    StorageFailed."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
