@@ -33,6 +33,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
     },
     "hudi_rollback": {"plan-names-missing-file": "it does not ask what a pending clustering is going to read"},
+    "forty_failed_writes": {"orphans": "Hudi's rollback has left a file without content"},
     FAILURE: {"failed-write": "Hudi gave its own step up in the middle, and left that pending"},
     # Hudi makes a savepoint on a commit of which a clean has taken files.
     "clean": {"savepoint-broken": "its commit was cleaned before"},
@@ -52,6 +53,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
     },
     "clock_ahead": {
         "commit-ahead": "its clock was",
+        "clustering-overwritten": "a run of one that is planned after it passes over the logs of its time",
         "savepoint-protects-too-little": "one on it does not have what was written after it, and is older by name",
     },
     "late_clustering": {"clustering-overwritten": "its run failed, and its plan is there still"},
