@@ -493,7 +493,7 @@ WORDS = {
     "target_instant": "Of a rollback block: the instant that it rolls back.",
     "what": "What is wrong, in words.",
     # The metadata table
-    "difference": "missing, not listed, size, partition missing or partition not listed.",
+    "difference": "missing, not listed, size, empty, partition missing or partition not listed.",
     "listed_by": "The metadata table's own instant that listed it last.",
     "listed_bytes": "Size in the listing; null if it is not listed.",
     "stored_bytes": "Size on storage; null if it is missing.",

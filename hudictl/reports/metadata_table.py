@@ -18,6 +18,7 @@ from hudictl.table.timeline.active import Timeline, load_timeline
 MISSING = "missing"
 NOT_LISTED = "not listed"
 SIZE = "size"
+EMPTY = "empty"
 PARTITION_MISSING = "partition missing"
 PARTITION_NOT_LISTED = "partition not listed"
 
@@ -25,6 +26,7 @@ _MEANING = {
     MISSING: "the metadata table lists it, but it is missing on storage: queries that open it fail",
     NOT_LISTED: "readers that use the metadata table do not see its rows",
     SIZE: "readers use the size in the metadata table: queries fail, or miss rows",
+    EMPTY: "the metadata table lists it with no bytes: Hudi's readers and writers fail at it",
     PARTITION_MISSING: "it is not a partition on storage: readers that list folders do not see it",
     PARTITION_NOT_LISTED: "readers that use the metadata table do not see it",
 }
@@ -85,7 +87,8 @@ def verify_listing(
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
     sizes = ((path, {name: entry.size for name, entry in entries.items()}) for path, entries in listing.items())
     found = stored.over("compare files", different, given=sizes)
-    for partition, name in missing_files(table, timeline, chain.from_iterable(absent for absent, _ in found)):
+    missing = {*missing_files(table, timeline, chain.from_iterable(absent for absent, _ in found))}
+    for partition, name in missing:
         yield _difference(MISSING, partition, name, listing[partition][name], None)
 
     suspects = {(file.partition, file.data.name): file for _, files in found for file in files}
@@ -96,6 +99,10 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
     files = stored.of_groups(suspects[path].group for path in unsure)
     for path in certain | readable(table, engine, committed_without(timeline, ()), files, unsure):
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), suspects[path].size)
+    for partition, entries in listing.items():
+        for name, entry in entries.items():
+            if not entry.size and (partition, name) not in missing.union(suspects):
+                yield _difference(EMPTY, partition, name, entry, 0)
 
 
 def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:

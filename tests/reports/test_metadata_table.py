@@ -10,9 +10,10 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.metadata_records import Listed
 from hudictl.reports import metadata_table as metadata_files
+from hudictl.reports.health.check import check_table
 from hudictl.reports.metadata_files import listed_files, listed_partitions
 from hudictl.reports.metadata_table import Difference, verify_listing
-from hudictl.table.metadata.listing import listing_table, read_listing
+from hudictl.table.metadata.listing import listing_table, read_known, read_listing
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, drop, only_listed, put
@@ -65,6 +66,23 @@ def test_a_file_of_another_size(unpack: Unpack, version: str) -> None:
     (found,) = differences(copy)
     assert (found.difference, found.name) == ("size", path.name)
     assert found.stored_bytes == (found.listed_bytes or 0) + 1
+
+
+@VERSIONS
+def test_a_file_that_is_listed_with_no_bytes(unpack: Unpack, version: str) -> None:
+    """Readers and writers of Hudi fail at it, in the listing itself. 1.0.2's rollback of a writer of 0.15.0 that died at
+    a log leaves it so."""
+    copy = unpack(version, "mor_part")
+    data = parse_data_file(first_log(copy).name)
+    assert data is not None
+    name = log_file_name(data.file_id, data.instant, 90, "1-0-1")
+    put(copy.path / "part-1" / name, b"")
+    say(copy.path, {"part-1": {name: 0}})
+    (found,) = differences(copy)
+    assert (found.difference, found.name, found.listed_bytes, found.stored_bytes) == ("empty", name, 0, 0)
+    known = read_known(copy.table, ENGINE)
+    assert (known.listing, known.unread) == (None, f"it lists part-1/{name} with a size of 0 bytes, which Hudi refuses")
+    assert "metadata-table-unreadable" in [one.finding for one in check_table(copy.table, ENGINE, 0).findings]
 
 
 @VERSIONS

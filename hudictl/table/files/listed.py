@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class ListedNames(NamedTuple):
     """The files of one partition, in few objects: names joined by slashes, and their sizes in bytes, 64 bits each.
 
-    ``records`` of a base file were read for it, and ``error`` is what ended that. What is not a listed partition has no
-    names: it is here to be counted.
+    ``empty`` is one that is listed with no bytes. ``records`` of a base file were read for it, and ``error`` is what
+    ended that. What is not a listed partition has no names: it is here to be counted.
     """
 
     names: str = ""
     sizes: bytes = b""
+    empty: str = ""
     records: int = 0
     error: HudictlError | None = None
 
@@ -55,11 +56,13 @@ class ListingTask:
 
 @dataclass(frozen=True, eq=False)
 class ListedFiles:
-    """All that a metadata table lists: ``ListedNames`` by partition path; ``filled`` are the partitions with files."""
+    """All that a metadata table lists: ``ListedNames`` by partition path; ``filled`` are the partitions with files;
+    ``empty`` are paths of files that it lists with no bytes."""
 
     files: Gathered[ListedNames]
     partitions: frozenset[str] = frozenset()
     filled: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
 
     def names_in(self, partitions: Iterable[str]) -> dict[str, frozenset[str]]:
         """The names of the files that it lists in some partitions. Raises EngineFailed."""
@@ -128,7 +131,8 @@ def merged(
 
 def packed(entries: Entries) -> ListedNames:
     """The files of a record, without the deleted ones."""
-    return ListedNames(*join_sizes({name: entry.size for name, entry in entries.items() if not entry.deleted}))
+    sizes = {name: entry.size for name, entry in entries.items() if not entry.deleted}
+    return ListedNames(*join_sizes(sizes), next((name for name, size in sizes.items() if not size), ""))
 
 
 class BarePartition(NamedTuple):
@@ -136,6 +140,7 @@ class BarePartition(NamedTuple):
 
     path: str
     filled: bool
+    empty: str
     records: int
     error: HudictlError | None
 
@@ -143,4 +148,6 @@ class BarePartition(NamedTuple):
 def without_names(path: str, values: Sequence[ListedNames]) -> BarePartition:
     """What the driver needs to know of a partition."""
     error = next((value.error for value in values if value.error is not None), None)
-    return BarePartition(path, any(value.names for value in values), sum(value.records for value in values), error)
+    empty = next((value.empty for value in values if value.empty), "")
+    filled, records = any(value.names for value in values), sum(value.records for value in values)
+    return BarePartition(path, filled, empty, records, error)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats import hfile
+from hudictl.formats.file_names import data_path
 from hudictl.formats.index_records import RECORD_INDEX, partition_of_group
 from hudictl.formats.instants import DELTACOMMIT
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block, read_blocks
@@ -100,7 +101,8 @@ def gather_listing(
     if count != decoded:
         raise Unreadable(f"{bases[0].uri}: its trailer counts {count} entries, but the file has {decoded}")
     filled = frozenset(place.path for place in places if place.filled)
-    return ListedFiles(files, frozenset(map(partition_path, keys)), filled)
+    empty = frozenset(data_path(place.path, place.empty) for place in places if place.empty)
+    return ListedFiles(files, frozenset(map(partition_path, keys)), filled, empty)
 
 
 class _Slice(NamedTuple):
@@ -303,7 +305,9 @@ def _opened(metadata: Table, file: StoredFile) -> LogFile:
 
 
 def read_known(table: Table, engine: Engine, *, any_format: bool = False) -> Known:
-    """What the metadata table lists. A damaged one is no error here: dropping it is the remedy.
+    """What the metadata table lists. A damaged one is no error here: dropping it is the remedy. So is that of one that
+    lists an empty file: Hudi's readers and writers fail at it (0.15.0 to 1.2.0), after 1.0.2's rollback of a writer of
+    0.15.0 that died at a log.
 
     Args:
         any_format: one in an unknown format is no error, either.
@@ -314,7 +318,12 @@ def read_known(table: Table, engine: Engine, *, any_format: bool = False) -> Kno
     """
     try:
         metadata = listing_table(table)
-        return Known(gather_listing(metadata, engine)) if metadata is not None else NOT_ASKED
+        if metadata is None:
+            return NOT_ASKED
+        listing = gather_listing(metadata, engine)
+        if listing.empty:
+            return Known(unread=f"it lists {min(listing.empty)} with a size of 0 bytes, which Hudi refuses")
+        return Known(listing)
     except (Unreadable, Unsupported) as error:
         if isinstance(error, Unsupported) and not any_format:
             raise

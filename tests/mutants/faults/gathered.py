@@ -126,6 +126,13 @@ FAULTS = (
     ),
     Fault(
         LISTING,
+        "        if listing.empty:\n",
+        "        if False:\n",
+        "a metadata table that Hudi cannot read, as it lists an empty file, is kept",
+        ("reports/test_metadata_table.py",),
+    ),
+    Fault(
+        LISTING,
         "    if count != decoded:\n",
         "    if False:\n",
         "a base file that lacks records passes as whole",
