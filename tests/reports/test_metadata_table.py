@@ -70,8 +70,8 @@ def test_a_file_of_another_size(unpack: Unpack, version: str) -> None:
 
 @VERSIONS
 def test_a_file_that_is_listed_with_no_bytes(unpack: Unpack, version: str) -> None:
-    """Readers and writers of Hudi fail at it, in the listing itself. 1.0.2's rollback of a writer of 0.15.0 that died at
-    a log leaves it so."""
+    """Readers and writers of Hudi fail at it, in the listing itself. 1.0.2 leaves it so, where it rolls back a writer
+    of 0.15.0 that died at a log."""
     copy = unpack(version, "mor_part")
     data = parse_data_file(first_log(copy).name)
     assert data is not None
