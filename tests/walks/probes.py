@@ -30,6 +30,8 @@ def restore(probe: Probe, target: str = "") -> None:
     target, timeline = target or chance.choice(table.active).time, table.timeline
     saved = any((entry.time, entry.action) == (target, "savepoint") for entry in timeline)
     rule = chance.choice((None, None, "requested", "completion"))
+    if table.ahead and table.version == "v6":
+        rule = None  # hudictl does not take the time of its file for when it completed
     words = ["restore", *([target] if saved else ["--to-instant", target]), *AT_ONCE]
     words += ["--rule", rule] if rule else []
     words += chance.choice(([], ["--delete-later-savepoints", "--discard-rollbacks"]))
