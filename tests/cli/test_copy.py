@@ -19,7 +19,7 @@ def test_some_partitions_are_named(unpack: Unpack, tell: Tell, tmp_path: Path, m
     some = (*asked, "--to", tmp_path / "some", "--partition", "part-0", "--partition", "part-2")
     assert ", only of part-0, part-2, as of" in tell(*some, "--plan").out
     assert tell(*some, "--plan", "-o", "json").json["result"]["only_partitions"] == ["part-0", "part-2"]
-    assert ", only of part-0, part-2; verified" in tell(*some, "--yes").out
+    assert ", only of part-0, part-2; verified\nQuery the copy at " in tell(*some, "--yes").out
 
 
 def test_one_that_is_there(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:

@@ -109,8 +109,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
     def done(plan: "CopyPlan", result: "CopyResult") -> str:
         compared = ", contents compared" if result.checksum else ""
         files = f"{count_of(result.files_copied, 'file')}, {size(result.bytes_copied)}{only(result.only_partitions)}"
-        copied = f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
-        return f"{copied}\n{_QUERIED.format(as_of)}"
+        return f"copied {as_of} to {plan.to} in {result.duration_ms / 1000:.1f} s: {files}; verified{compared}"
 
     def question(plan: "CopyPlan") -> Question:
         text = said(plan)
@@ -122,6 +121,7 @@ def _change(target: "Storage", as_of: str, options: "CopyOptions") -> "ChangeCom
         show=in_lines(lines),
         question=question,
         done=done,
+        then=lambda _plan, _result: [_QUERIED.format(as_of)],
     )
 
 
