@@ -50,6 +50,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "times-not-kept": "a downgrade writes the timeline anew",
         "savepoint-not-restorable": "an upgrade leaves logs that later commits have written into, too",
         "metadata-table-version": "an upgrade leaves it for the next write",
+        "metadata-files-damaged": "the next write builds two indexes at one time, and rolls the first back",
     },
     "clock_ahead": {
         "commit-ahead": "its clock was",

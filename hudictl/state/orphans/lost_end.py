@@ -15,6 +15,7 @@ from hudictl.state.files.late_blocks import SliceBlocks, late_blocks
 from hudictl.state.orphans.find import find_orphans, without_record
 from hudictl.state.orphans.ownership import has_strangers, strange_times
 from hudictl.table.files.slices import StoredFile
+from hudictl.table.metadata.listing import naming_nothing
 from hudictl.table.timeline.active import Timeline, read_instant
 
 
@@ -90,7 +91,8 @@ def lost_inside(facts: Facts, metadata: Timeline) -> frozenset[str]:
     # Each plan is a file to read.
     spans = list(_restored(facts)) if gone else []
     gone = {time for time in gone if not any(since < time <= until for since, until in spans)}
-    return without_record(facts, gone - _of_indexings(facts, gone))
+    gone -= _of_indexings(facts, gone)
+    return without_record(facts, gone - naming_nothing(facts.table, gone) if gone else gone)
 
 
 def _of_indexings(facts: Facts, times: Collection[str]) -> frozenset[str]:

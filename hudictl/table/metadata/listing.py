@@ -277,27 +277,41 @@ def _listings(
 def written_partitions(table: Table, times: Collection[str]) -> dict[str, frozenset[str]]:
     """The partitions in which writes have files by the delta commits of their times in the metadata table: a second
     record of each, if it is there and can be read. Raises StorageFailed."""
-    found: dict[str, frozenset[str]] = {}
+    return {
+        time: frozenset(
+            partition_path(key)
+            for key, entries in said
+            if key != ALL_PARTITIONS and not all(entry.deleted for entry in entries.values())
+        )
+        for time, said in _said(table, times)
+    }
+
+
+def naming_nothing(table: Table, times: Collection[str]) -> frozenset[str]:
+    """Those whose delta commit in the metadata table names no partition and no file, as one that a downgrade leaves
+    (1.2.0). Raises StorageFailed."""
+    return frozenset(time for time, said in _said(table, times) if said and not any(entries for _, entries in said))
+
+
+def _said(table: Table, times: Collection[str]) -> Iterator[tuple[str, list[tuple[str, Entries]]]]:
+    """The records of the listing that the delta commits of some times have written, as far as they can be read."""
     with suppress(Unreadable, Unsupported, Conflict):
         metadata = listing_table(table)
         if metadata is None:
-            return found
+            return
         timeline, files = load_timeline(metadata), list_partition(metadata, FILES) or ()
         for instant in timeline.having(DELTACOMMIT):
             if instant.time in times and instant.completed:
                 paths = {stat.path for stat in read_commit(metadata, instant).stats.get(FILES, ())}
                 logs = [_opened(metadata, file) for file in files if file.path in paths and not file.data.is_base]
-                found[instant.time] = frozenset(_written(instant.time, logs))
-    return found
+                yield instant.time, [*_written(instant.time, logs)]
 
 
-def _written(time: str, logs: Iterable[LogFile]) -> Iterator[str]:
+def _written(time: str, logs: Iterable[LogFile]) -> Iterator[tuple[str, Entries]]:
     for log in logs:
         for block in read_blocks(log.read_at, log.size):
             if block.block_type == HFILE_DATA and block.instant == time:
-                for key, entries in _listings(block, log, time):
-                    if key != ALL_PARTITIONS and not all(entry.deleted for entry in entries.values()):
-                        yield partition_path(key)
+                yield from _listings(block, log, time)
 
 
 def _opened(metadata: Table, file: StoredFile) -> LogFile:

@@ -213,14 +213,14 @@ FAULTS = (
     ),
     Fault(
         LOST,
-        "    return without_record(facts, gone - _of_indexings(facts, gone))\n",
+        "    return without_record(facts, gone - naming_nothing(facts.table, gone) if gone else gone)\n",
         "    return frozenset()\n",
         "a commit that is lost in the middle of the timeline is not told",
         ("reports/health/test_files.py::test_a_timeline_that_has_lost_a_commit_in_its_middle",),
     ),
     Fault(
         LOST,
-        "    return without_record(facts, gone - _of_indexings(facts, gone))\n",
+        "    return without_record(facts, gone - naming_nothing(facts.table, gone) if gone else gone)\n",
         "    return frozenset(gone)\n",
         "a rollback that ended is told as a lost commit",
         ("reports/health/test_files.py::test_a_timeline_that_has_lost_a_commit_in_its_middle",),

@@ -113,6 +113,12 @@ def test_what_an_indexing_wrote_to_the_metadata_table_is_not_lost(unpack: Unpack
     assert "instant-lost" not in {entry.finding for entry in check(copy)}
 
 
+@pytest.mark.parametrize("name", ["downgraded_cow", "downgraded_mor"])
+def test_what_a_downgrade_wrote_to_the_metadata_table_is_not_lost(unpack: Unpack, name: str) -> None:
+    """An instant that is in its timeline alone (1.2.0), and names no partition and no file."""
+    assert "instant-lost" not in {entry.finding for entry in check(unpack("v6", name))}
+
+
 @VERSIONS
 def test_a_lost_clean_is_said(unpack: Unpack, version: str) -> None:
     """Its metadata is gone: it cannot be told from a delta commit without files of its name."""

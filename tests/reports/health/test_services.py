@@ -183,13 +183,13 @@ def test_a_clean_that_is_just_being_requested_is_at_work(unpack: Unpack, version
 
 
 @pytest.mark.slow
-def test_the_plan_of_a_clean_is_read_where_hudi_reads_it(unpack: Unpack) -> None:
+@pytest.mark.parametrize(("version", "sound"), [("v6", True), ("v8", True), ("v9", False)])
+def test_the_plan_of_a_clean_is_read_where_hudi_reads_it(unpack: Unpack, version: str, sound: bool) -> None:
     """0.15.0 and 1.0.2 read the newest of its files that has content, 1.2.0 the request alone."""
-    for version, sound in (("v6", True), ("v8", True), ("v9", False)):
-        copy = unpack(version, "cow_cleaned")
-        copy.write(f"{LATER}.clean.inflight", copy.file_of("clean.requested"))
-        copy.write(f"{LATER}.clean.requested", b"garbage")
-        assert ("clean-without-plan" not in {entry.finding for entry in check(copy)}) is sound
+    copy = unpack(version, "cow_cleaned")
+    copy.write(f"{LATER}.clean.inflight", copy.file_of("clean.requested"))
+    copy.write(f"{LATER}.clean.requested", b"garbage")
+    assert ("clean-without-plan" not in {entry.finding for entry in check(copy)}) is sound
 
 
 @VERSIONS
