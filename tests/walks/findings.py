@@ -60,6 +60,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
     "late_clustering": {"clustering-overwritten": "its run failed, and its plan is there still"},
     "insert_overwrite": {"clustering-overwritten": "one was only planned, and is not run"},
     "delete_partition": {
+        "listed-files-missing": "its clean deletes the folder, and a savepoint keeps the files in the listing (1.2.0)",
         "savepoint-partition-dropped": "it was dropped",
         "clustering-overwritten": "one was only planned, and is not run",
     },
