@@ -195,7 +195,7 @@ def show(
     if result.threat:
         raise Findings(
             f"{instant} can be restored now, but not after the next clean: {result.threat}",
-            hint=in_words(ways_out(instant)),
+            hint=in_words(ways_out(instant, result.later_savepoints)),
             instant=instant,
         )
     if result.unprotected:

@@ -298,7 +298,9 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
     dropped = told_dropped(look.dropped, saved.names_in(look.dropped))
     if dropped:
-        yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, ways_out(commit.time))
+        after = [entry.time for entry in look.facts.timeline.savepoints() if entry.time > commit.time]
+        remedy = ways_out(commit.time, after, restorable=not lost)
+        yield Finding("savepoint-partition-dropped", ERROR, commit.time, dropped, remedy)
     held = logs_of_kept(look.facts, way.case.view.removed)
     if held:
         time, log, _ = held[0]

@@ -71,11 +71,12 @@ def told_dropped(dropped: Mapping[str, str], files: Mapping[str, Collection[str]
     )
 
 
-def ways_out(savepoint: str) -> "tuple[Remedy, ...]":
-    """The commands after which no savepoint depends on such a partition."""
+def ways_out(savepoint: str, later: Collection[str], *, restorable: bool = True) -> "tuple[Remedy, ...]":
+    """The commands after which no savepoint depends on such a partition. ``later`` are savepoints after it."""
     from hudictl.state.timeline.unfinished import Remedy
 
-    return (
-        Remedy(command_of("restore", savepoint), "the partition is back; later commits are removed"),
-        Remedy(command_of("savepoint delete", savepoint), "its files may be deleted"),
-    )
+    options = ["--delete-later-savepoints"][: len(later)]
+    what = f"later commits{' and savepoints' if later else ''} are removed"
+    restore = Remedy(command_of("restore", savepoint, options=options), f"the partition is back; {what}")
+    delete = Remedy(command_of("savepoint delete", savepoint), "its files may be deleted")
+    return (restore, delete) if restorable else (delete,)

@@ -47,6 +47,21 @@ def test_it_is_said_wherever_the_savepoint_is_looked_at(unpack: Unpack, version:
     assert (result.restorable, result.threat) == (True, row.warning)
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_only_what_can_be_done_is_offered(unpack: Unpack, lost: bool) -> None:
+    """A restore to it deletes later savepoints, where that is asked for; and needs all of its files."""
+    copy = unpack("v9", "cow_part")
+    first, later = copy.commits[0], copy.commits[-1]
+    savepoint(copy, first)
+    savepoint(copy, later)
+    replaced(copy, "part-0", groups(copy, "part-0"))
+    for path in (copy.path / "part-1").glob(f"*{first}.parquet") if lost else ():
+        path.unlink()
+    (found,) = [entry for entry in check(copy) if brief(entry)[::2] == ("savepoint-partition-dropped", first)]
+    restores = [f"hudictl restore {first} --delete-later-savepoints"]
+    assert [way.command for way in found.remedy] == [*restores[lost:], f"hudictl savepoint delete {first}"]
+
+
 @VERSIONS
 def test_a_savepoint_that_is_created_afterwards_warns(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
