@@ -19,6 +19,7 @@ ALWAYS: Mapping[str, str] = {
     "rollbacks-piled-up": "a walk may roll back again and again, without a commit between",
     "metadata-table-leftover": "what is taken out of use, by Hudi or by hudictl, is moved aside",
     "clustering-waits": "a step may only schedule one",
+    "index-waits": "a restore has deleted an index that no write builds",
     "clustering-elsewhere": "the table is a copy",
 }
 # By what has been done to the table: the name of a step, or a death.
