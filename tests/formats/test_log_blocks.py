@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hudictl.errors import Unreadable, Unsupported
@@ -197,10 +197,11 @@ def test_damage_in_a_real_archive_log() -> None:
 def test_garbage_between_blocks(
     parts: list[tuple[str, dict[str, str], bytes]], garbage: bytes, data: st.DataObject
 ) -> None:
-    """Any bytes put in anywhere: no exception, and reading ends."""
+    """Any bytes put in anywhere: no exception, and reading ends. But for the sign of the oldest logs at its start."""
     body = b"".join(encode_block(kind, header, content) for kind, header, content in parts)
     at = data.draw(st.integers(0, len(body)))
     body = body[:at] + garbage + body[at:]
+    assume(not body.startswith(b"HUDI"))
     assert_in_order(blocks_of(body), len(body))
 
 
