@@ -1,6 +1,6 @@
 """``HoodieRollbackPlan`` and ``HoodieRollbackMetadata``: a rollback's request and its result (Hudi 0.15.0 to 1.2.0)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,6 +89,12 @@ class StoredRollbackPlan:
 
     target: InstantInfo
     requests: tuple[RollbackRequest, ...]
+
+    @property
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Each file to delete, by partition path and name; not the logs, to which blocks are appended."""
+        for request in self.requests:
+            yield from ((request.partition, path.rpartition("/")[2]) for path in request.files)
 
 
 @dataclass(frozen=True, slots=True)

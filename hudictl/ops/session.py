@@ -2,21 +2,23 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from hudictl.engine.base import Engine, values
-from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
+from hudictl.errors import EngineFailed, Findings, HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.fence import Fenced
 from hudictl.formats.instants import RESTORE, ROLLBACK
+from hudictl.phrases import command_of
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.pending import is_asked_for
 from hudictl.state.timeline.unfinished import no_writer, rollback_unfinished, way_out_of_restore, way_out_of_rollback
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage.keeping import Keeping
 from hudictl.table.archive_lost import ARCHIVE_REPAIR
-from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, keeping, new_room, read_room, room_of
+from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, Room, keeping, new_room, read_room, room_of
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
 from hudictl.table.operations import Operation, recorded_all
@@ -242,10 +244,31 @@ def keeping_files(
     return session if room is None else replace(session, table=keeping(table, room))
 
 
-def kept_for(session: Session) -> str | None:
-    """The operation under which what is deleted is kept; None if it is not."""
+def kept_room(session: Session) -> Room | None:
+    """The room of an operation that keeps what it deletes; None if its record is gone. Raises StorageFailed."""
     storage = session.table.storage
-    return storage.room.rpartition("/")[2] if isinstance(storage, Keeping) else None
+    with suppress(Unreadable):
+        return read_room(session.table, storage.room.rpartition("/")[2]) if isinstance(storage, Keeping) else None
+    return None
+
+
+def kept_for(session: Session) -> str | None:
+    """The operation under which what is deleted is kept; None if not all of it is. Raises StorageFailed."""
+    room = kept_room(session)
+    return room.times[0] if room is not None and not room.end else None
+
+
+def all_kept(session: Session, report: object) -> None:
+    """After the end. Raises Findings: the operation is done, but cannot be undone, though it was to keep its files."""
+    storage = session.table.storage
+    if isinstance(storage, Keeping) and kept_for(session) is None:
+        time = storage.room.rpartition("/")[2]
+        raise Findings(
+            "done, but it cannot be undone: another process has executed one of its rollbacks, or deleted files "
+            "before they were kept",
+            hint=f"stop all writers; `{command_of('undo drop', time)}` frees the space of what was kept",
+            report=report,
+        )
 
 
 def change_on_engine(

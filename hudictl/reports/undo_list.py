@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudictl.errors import HudictlError, Refused
-from hudictl.state.as_left import is_as_left, nothing_lost
+from hudictl.errors import HudictlError
+from hudictl.state.as_left import refusal
 from hudictl.state.facts import read_signs
 from hudictl.table.kept import begun_undo, contents_of, expires_at, read_room, room_folder, room_times
 from hudictl.table.table import Table
@@ -42,18 +42,13 @@ def undo_rows(table: Table) -> Iterator[UndoRow]:
                 continue
             contents = contents_of(table, room)
             sizes = [status.size for status in contents.kept.values()]
-            warning = "its undo has begun: finish it" if time == begun else None
-            possible = True
-            try:
-                is_as_left(table, signs.timeline, room, contents)
-                if time != begun:
-                    nothing_lost(table, room, contents)
-            except Refused as error:
-                possible, warning = False, error.message
+            refused = refusal(table, signs.timeline, room, contents)
+            warning = refused or ("its undo has begun: finish it" if time == begun else None)
             targets = ", ".join(filter(None, room.targets)) or None
             if room.versions and room.days is None:
                 warning = warning or "possible only as long as the bucket keeps old versions"
             files, total, expires = len(sizes), sum(sizes), expires_at(room)
+            possible = refused is None
             yield UndoRow(time, room.operation, targets, room.begun_at, files, total, possible, expires, warning)
         except HudictlError as error:
             yield UndoRow(time, None, None, None, None, None, None, problem=error.message)

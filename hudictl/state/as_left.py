@@ -1,22 +1,27 @@
 """Whether a table is still as an operation has left it that has kept its files: only then it can be undone."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import NoReturn
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats import properties
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import RESTORE, SAVEPOINT, parse_instant_file, time_in_name
 from hudictl.formats.layouts import META, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
+from hudictl.formats.rollback import StoredRollbackPlan
 from hudictl.phrases import command_of, count_of, first_few
-from hudictl.storage import ODD, Folders, read_whole
+from hudictl.storage import ODD, Folders, entries_of, read_whole
 from hudictl.table.kept import (
     DROP_OPERATION,
     DROPPED,
+    LOST,
     REPAIRS,
     UNDONE,
     Contents,
@@ -33,18 +38,35 @@ from hudictl.table.kept import (
 )
 from hudictl.table.operations import begun_plan, read_operation
 from hudictl.table.table import TYPE, Table
-from hudictl.table.timeline.active import Timeline
+from hudictl.table.timeline.active import Timeline, pending_rollbacks
 
+_AT_ONCE = 16
 _SIDECAR = ".crc"
 """The end of a name that no data file has: a sidecar alone does not stand for its file."""
 
 
-def nothing_lost(table: Table, room: Room, contents: Contents) -> None:
-    """Before an undo begins: then files leave the room. Raises Refused: it has fewer files than the operation has
-    deleted, or a repair changed; Unreadable, StorageFailed."""
+def refusal(table: Table, timeline: Timeline, room: Room, contents: Contents) -> str | None:
+    """Why an operation cannot be undone, or an undo that has begun cannot go on; None if it can, and no writer is at
+    work. Raises Unreadable, StorageFailed."""
+    try:
+        is_as_left(table, timeline, room, contents)
+        if begun_undo(table) != room.times[0]:
+            nothing_lost(table, timeline, room, contents)
+    except Refused as error:
+        return error.message
+    return None
+
+
+def nothing_lost(table: Table, timeline: Timeline, room: Room, contents: Contents) -> dict[str, dict[str, int]]:
+    """Before an undo begins: then files leave the room.
+
+    Returns the data files that a restore or rollback was to delete, and has not: by partition, the names with their
+    sizes in bytes. Raises Refused: the room has fewer files than the operation has deleted, or a repair changed, or
+    another process has deleted some; Unreadable, StorageFailed.
+    """
     if room.operation == DROP_OPERATION or room.end == UNDONE:
         # What a drop moves are no data files: ``is_as_left`` compares the metadata table with the one before.
-        return
+        return {}
     deleted = changed = 0
     for time in room.times:
         operation = read_operation(table.storage, time)
@@ -61,6 +83,50 @@ def nothing_lost(table: Table, room: Room, contents: Contents) -> None:
                 hint="bring the others back into this folder, or free its space by "
                 f"`{command_of('undo drop', room.times[0])}`",
             )
+    in_place, gone = not_moved(table, timeline, contents)
+    if gone:
+        raise lost(room, gone)
+    return in_place
+
+
+def not_moved(table: Table, timeline: Timeline, contents: Contents) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """The data files in the plans of the operation's pending rollbacks that the room has not: those that are in their
+    place, by partition, as names with sizes in bytes; and the paths of the others. A writer that cleans eagerly
+    executes such a rollback before it fails (Hudi 0.15.0 to 1.2.0). Raises StorageFailed."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for plan in own_plans(table, timeline, contents):
+        for partition, name in plan.files:
+            if data_path(partition, name) not in contents.kept:
+                named[partition].add(name)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        listed = pool.map(partial(entries_of, table.storage), named)
+    found = {
+        at: {entry.name: entry.size for entry in entries if not entry.is_dir}
+        for at, entries in zip(named, listed, strict=True)
+    }
+    there = {
+        at: {name: found[at][name] for name in names & found[at].keys()}
+        for at, names in named.items()
+        if names & found[at].keys()
+    }
+    return there, sorted(data_path(at, name) for at, names in named.items() for name in names - found[at].keys())
+
+
+def own_plans(table: Table, timeline: Timeline, contents: Contents) -> list[StoredRollbackPlan]:
+    """The plans of the pending rollbacks that the operation has made. Raises StorageFailed."""
+    made = {path.rpartition("/")[2] for path in contents.made if on_timeline(table, path)}
+    return [plan for entry, plan in pending_rollbacks(table, timeline) if plan and made.issuperset(entry.names)]
+
+
+def lost(room: Room, gone: Sequence[str] = ()) -> Refused:
+    """The refusal where another process has deleted files before they were kept."""
+    what = f"another process has deleted files of the {room.operation} {room.times[0]} before they were kept"
+    return Refused(
+        f"{what}{f', for example {gone[0]}' if gone else ''}: an undo cannot bring these back",
+        hint=f"`{command_of('undo drop', room.times[0])}` frees the space of what was kept; if the {room.operation} is "
+        "pending, `hudictl resume` first",
+        files=[*gone],
+    )
 
 
 def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents) -> None:
@@ -72,6 +138,8 @@ def is_as_left(table: Table, timeline: Timeline, room: Room, contents: Contents)
             hint=f"`{command_of('undo drop', room.times[0])}` drops the rest",
             undo=room.times[0],
         )
+    if room.end == LOST:
+        raise lost(room)
     if begun_undo(table) is None:
         _is_newest(table, room)
     _no_strangers(table, room, contents)

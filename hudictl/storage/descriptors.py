@@ -174,6 +174,8 @@ def move_over(name: str, folder: int, new: str, to: int) -> None:
     if lstat_in(name, folder) is not None:
         unlink_in(sidecar_name(new), to)
         os.replace(name, new, src_dir_fd=folder, dst_dir_fd=to)
+        # Two names of one file both stay, and the next call would remove the sidecar that this one moves.
+        unlink_in(name, folder)
     with suppress(FileNotFoundError):
         os.replace(sidecar_name(name), sidecar_name(new), src_dir_fd=folder, dst_dir_fd=to)
 

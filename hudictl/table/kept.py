@@ -65,6 +65,8 @@ DROPPED = "dropped"
 """How a room ends from which files were deleted for good."""
 UNDONE = "undone"
 """How a room ends of which all is back."""
+LOST = "lost"
+"""How a room ends of an operation of which another process has deleted files first: they are not in it."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ class Room:
     """What is kept of one operation, or of rollbacks that ran together: ``times`` are their instants, the first is the
     room's name. ``begun_at`` is UTC, in ISO 8601. ``before`` are timeline, properties and metadata table as they
     were. ``versions``: files stay where they were, as old versions of a bucket; after ``days`` one of its rules deletes
-    them, None if none is known to. ``end``: ``DROPPED`` or ``UNDONE`` once its deletion has begun. ``written``: of a
-    repair, by path the SHA-256 of each file that it writes, and "" of each that it only sets aside."""
+    them, None if none is known to. ``end``: ``LOST``, or ``DROPPED`` or ``UNDONE`` once its deletion has begun.
+    ``written``: of a repair, by path the SHA-256 of each file that it writes, "" of each that it only sets aside."""
 
     times: tuple[str, ...]
     operation: str
@@ -340,6 +342,11 @@ def to_come_back(table: Table, room: Room) -> dict[str, dict[str, int]]:
     return found
 
 
+def end_room(table: Table, room: Room, end: str) -> None:
+    """From here on it cannot be undone any more. Raises StorageFailed."""
+    table.storage.replace(f"{room.folder}{_RECORD}", _encode(replace(room, end=room.end or end)))
+
+
 def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
     """Deletes what was kept of an operation, and ends its undo, if one has begun. The record goes last: a rerun finds
     what is left. It may be missing or damaged: without it an undo is refused. Raises StorageFailed."""
@@ -348,7 +355,7 @@ def drop_room(table: Table, time: str, end: str = DROPPED) -> None:
         room = read_room(table, time)
     if room is not None:
         # First: an undo cannot know that files are missing, if not even their folder is left.
-        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))
+        end_room(table, room, end)
         if room.versions:
             # Without the notes of its instants an undo is refused; without those of its data files alone it is not.
             table.storage.delete_folder(made_path(folder, META))

@@ -95,6 +95,30 @@ def test_a_restore_that_died_is_finished_and_then_undone(version: str, name: str
         _assert_as_before(case, base)
 
 
+@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "number"), TABLES)
+def test_restore_and_undo_die_both(version: str, name: str, number: int, tmp_path: Path) -> None:
+    case = _case(version, name, number, tmp_path, KEEPING)
+    for first in deaths(case.mutations, 23):
+        died = copy(case.base, tmp_path / f"died-{first}")
+        with dying(first), pytest.raises(Crash):
+            _restore(died, case.target, KEEPING)
+        time = _room(died)
+        if time is None:
+            continue
+        with dying(None) as system:
+            _undo(copy(died, tmp_path / f"counted-{first}"), time)
+        for at in deaths(system.count, 11):
+            base = copy(died, tmp_path / f"crash-{first}-{at}")
+            with dying(at), pytest.raises(Crash):
+                _undo(base, time)
+            _check_promise(case, base)
+            if _room(base) is not None:
+                _undo(base, time)
+            _assert_as_before(case, base)
+
+
 @pytest.mark.short(
     *("v6-mor_savepoints-everything", "v6-mor_failed_direct-keep"),
     *("v9-cow_cluster-keep", "v9-mor_savepoints-everything"),

@@ -21,7 +21,7 @@ from hudictl.table.open import open_table
 from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.crash import reader
-from tests.crash.inject import Crash, copy, dying
+from tests.crash.inject import Crash, copy, deaths, dying
 from tests.crash.kept import without_own_times
 from tests.crash.restore_support import _case, _check_promise, _restore
 from tests.crash.rollback_support import _newest, _roll_back
@@ -49,7 +49,7 @@ def _room(base: Path) -> str:
 
 def _mutations(base: Path, time: str) -> int:
     with dying(None) as system:
-        _undo(copy(base, base.parent / "counted"), time)
+        _undo(copy(base, base.with_name(f"{base.name}-counted")), time)
     return system.count
 
 
@@ -105,6 +105,34 @@ def test_that_of_a_restore_which_is_then_finished(version: str, name: str, numbe
         # A block may come twice.
         more = {path for path in _data(base) - _data(restored) if not path.endswith("_1-0-1")}
         assert more <= _orphans(base), at
+
+
+@pytest.mark.short("v6-mor_savepoints", "v9-cow_cluster")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "number"), [("cow_cluster", 0), ("mor_savepoints", 1)])
+def test_that_of_a_restore_which_died_and_is_then_finished(
+    version: str, name: str, number: int, tmp_path: Path
+) -> None:
+    case = _case(version, name, number, tmp_path, KEEPING)
+    restored = copy(case.base, tmp_path / "restored")
+    _restore(restored, case.target, KEEPING)
+    rows = reader.snapshot(restored).digest
+    for first in deaths(case.mutations, 23):
+        died = copy(case.base, tmp_path / f"died-{first}")
+        with dying(first), pytest.raises(Crash):
+            _restore(died, case.target, KEEPING)
+        time = next(room_times(open_table(str(died))), None)
+        for at in range(0, _mutations(died, time), 11) if time is not None else ():
+            base = copy(died, tmp_path / f"crash-{first}-{at}")
+            with dying(at), pytest.raises(Crash):
+                _undo(base, time)
+            if _has_ended(base):
+                continue
+            _given_up(base, time, at)
+            _check_promise(case, base)
+            _restore(base, case.target, replace(KEEPING, keep_files=False))
+            assert reader.snapshot(base).digest == rows
+            assert not _data(restored) - _data(base), (first, at)
 
 
 @pytest.mark.short("v6-mor_part", "v9-cow_part")

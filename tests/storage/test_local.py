@@ -309,6 +309,18 @@ def test_a_file_system_without_folder_sync(store: LocalStorage, monkeypatch: pyt
     assert store.read("f") == b"x"
 
 
+def test_a_file_with_both_names_is_moved_back_with_its_sidecar(store: LocalStorage, base: Path) -> None:
+    """A move died after it had linked the file. Moving it back twice, as after another death, takes no sidecar away."""
+    (base / "kept").mkdir()
+    for name in ("a", ".a.crc"):
+        (base / name).write_bytes(name.encode())
+        (base / "kept" / name).hardlink_to(base / name)
+    for _ in range(2):
+        assert list(store.move_files([("kept/a", "a")], over=True)) == []
+    assert ((base / "a").read_bytes(), (base / ".a.crc").read_bytes()) == (b"a", b".a.crc")
+    assert [*(base / "kept").iterdir()] == []
+
+
 def test_move_folder(store: LocalStorage, base: Path) -> None:
     """One step; no source is an answer, and a target that is in use is kept."""
     store.create("a/f", b"x")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from hudictl.errors import Conflict, Findings, Refused, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.ops.guards import liveness
-from hudictl.ops.put_back.begun import bring_blocks_back, let_writers_in
+from hudictl.ops.put_back.begun import bring_aside_back, let_writers_in
 from hudictl.ops.put_back.planning import required_room
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import command_of, first_few
@@ -104,8 +104,8 @@ def plan_drop(session: Session, times: Sequence[str], older_than_ms: int | None)
 
 
 def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
-    """Deletes what the plan names. Of an undo that has begun, first the rollback blocks come back that it has taken out
-    of the table. Raises Conflict: it has changed since planning; Findings: done, but some are unreadable;
+    """Deletes what the plan names. Of an undo that has begun, first comes back what hides instants, and the undo has
+    taken out of the table. Raises Conflict: it has changed since planning; Findings: done, but some are unreadable;
     StorageFailed, Interrupted."""
 
     def work(run: Begun[None]) -> UndoDropped:
@@ -113,7 +113,7 @@ def execute_drop(session: Session, plan: UndoDrop) -> UndoDropped:
             session.monitor.step(f"drop what was kept of {entry.undo}")
             run.held.check()
             # Of an undo that has begun.
-            bring_blocks_back(session.table, entry.undo)
+            bring_aside_back(session.table, entry.undo)
             let_writers_in(session.table, entry.undo)
             drop_room(session.table, entry.undo)
         return UndoDropped(plan.dropped)

@@ -16,22 +16,24 @@ from hudictl.formats.file_names import PARTITION_METAFILE, data_path
 from hudictl.formats.instants import RESTORE, ROLLBACK, State, time_in_name
 from hudictl.formats.layouts import META, METADATA_TABLE, OWN, PARTITION_KEYS, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.ops.put_back.begun import (
-    forget_blocks,
+    forget_aside,
     is_shown,
     keep_writers_out,
     let_writers_in,
     note_shown,
     request_of_undo,
-    set_blocks_aside,
+    set_aside,
 )
 from hudictl.ops.put_back.planning import (
     UndoPlan,
     check,
+    completed_again,
     data_of,
     no_version_gone,
     nothing_in_the_way,
     required_room,
     timeline_again,
+    to_be_back,
 )
 from hudictl.ops.session import Begun, Kind, Session, change_on_engine, changing
 from hudictl.ops.undo.execute import remove_traces
@@ -63,7 +65,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.metadata.place import listed_partitions
 from hudictl.table.properties import update_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline.active import delete_instant_files, load_timeline
+from hudictl.table.timeline.active import delete_instant, delete_instant_files, load_timeline
 
 _PROPERTIES = (PROPERTIES, PROPERTIES_BACKUP)
 _MAY_BE_HIDDEN = (Kind.ROLLBACK.value, Kind.ORPHANS_DELETE.value)
@@ -93,28 +95,32 @@ def execute_undo(session: Session, plan: UndoPlan, idle_ms: int) -> UndoResult:
     return changing(session, Kind.UNDO, plan.undoes, plan.summary, look=look, work=work)
 
 
-def _look_again(session: Session, plan: UndoPlan, idle_ms: int) -> Contents:
-    table = session.table
+Sizes = Mapping[str, Mapping[str, int]]
+"""Data files: by partition, the names with their sizes in bytes."""
+
+
+def _look_again(session: Session, plan: UndoPlan, idle_ms: int) -> tuple[Contents, Sizes]:
+    table, signs = session.table, signs_of_damaged(session.table)
     room = required_room(table, plan.undoes)
     contents = contents_of(table, room)
     if room != plan.room or contents.kept.keys() != plan.contents.kept.keys():
         raise Conflict(f"what is kept of {plan.undoes} has changed since planning", hint="run the command again")
-    check(session, signs_of_damaged(table), room, contents, idle_ms)
+    check(session, signs, room, contents, idle_ms)
     nothing_in_the_way(session, room, data_of(contents.kept))
     no_version_gone(session, room, contents)
-    return contents
+    return contents, to_be_back(session, signs, room, contents)
 
 
-def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[Contents]) -> UndoResult:
-    table, room, contents = session.table, plan.room, run.found
+def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[tuple[Contents, Sizes]]) -> UndoResult:
+    table, room, (contents, data) = session.table, plan.room, run.found
 
     def enter(step: str, contents: Contents) -> None:
         session.monitor.step(step)
         run.held.check()
         check(session, signs_of_damaged(table), room, contents, idle_ms)
 
-    begin_undo(table, room, data_of(contents.kept))
-    data = to_come_back(table, room) or data_of(contents.kept)
+    begin_undo(table, room, data)
+    data = to_come_back(table, room) or data
     keep_writers_out(table, room)
     contents = contents_of(table, room)
     _make_pending(session, room)
@@ -152,12 +158,14 @@ def _show_again(
     room: Room,
     contents: Contents,
     enter: Callable[[str, Contents], None],
-    data: Mapping[str, Mapping[str, int]] | None,
+    data: Sizes | None,
 ) -> Contents:
     """Brings timeline, metadata table and properties back; before them the ``data`` that readers then look for, None if
     they look for none. Returns what the room has now."""
     table = session.table
     enter("put files back", contents)
+    _disarm(session, room, contents)
+    contents = contents_of(table, room)
     hidden = [path for path in contents.kept if not _is_shown(session, path)]
     parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
     # The undo of a repair may have brought damaged properties back already.
@@ -171,7 +179,7 @@ def _show_again(
     delete_all(table.storage, sorted(hidden_made))
     _put(session, room, contents, [path for path in hidden if path.startswith(f"{META}/")])
     if data is not None:
-        set_blocks_aside(table, room, _made_data(contents))
+        set_aside(table, room, _made_data(contents))
         _put_data(session, held, room, contents)
         # Also those that an earlier attempt has put back: readers must not see an instant without its files.
         _refuse_wrong(room, _not_back(session, data))
@@ -179,17 +187,30 @@ def _show_again(
     enter("publish instants again", contents)
     own = (*(timeline_path(table, time) for time in room.times), *request_of_undo(table, room.times[0]))
     made = sorted(path for path in contents.made if on_timeline(table, path) and not path.startswith(own))
-    rollbacks = [path for path in made if f".{ROLLBACK}" in path]
-    delete_all(table.storage, rollbacks)
     for path in timeline_again(table, contents):
         _put(session, room, contents, [path])
-    delete_all(table.storage, [path for path in made if path not in rollbacks])
-    forget_blocks(table, room)
+    delete_all(table.storage, made)
+    forget_aside(table, room)
 
     enter("put the properties back", contents)
     _put(session, room, contents, [path for path in _PROPERTIES if path in contents.kept])
     delete_all(table.storage, [path for path in _PROPERTIES if path in contents.made])
     return contents
+
+
+def _disarm(session: Session, room: Room, contents: Contents) -> None:
+    """Before data files come back: a writer that cleans eagerly executes the operation's pending rollbacks, and rolls
+    back what it has un-published, before it notices the restore that keeps it out (Hudi 0.15.0 to 1.2.0). So nothing of
+    these commits is pending any more, until they are completed again."""
+    table, timeline = session.table, load_timeline(session.table)
+    again = {*completed_again(table, contents)}
+    for entry in timeline.having(ROLLBACK):
+        paths = [timeline_path(table, file.name) for file in reversed(entry.files)]
+        if entry.pending and contents.made.issuperset(paths):
+            set_aside(table, room, paths)
+    for entry in timeline.writes():
+        if entry.pending and entry.time in again:
+            delete_instant(keeping(table, room), entry)
 
 
 def _made_data(contents: Contents) -> list[str]:
@@ -284,7 +305,7 @@ def _forget(session: Session, room: Room) -> None:
         delete_all(table.storage, names)
 
 
-def _verify(session: Session, room: Room, contents: Contents, data: Mapping[str, Mapping[str, int]]) -> None:
+def _verify(session: Session, room: Room, contents: Contents, data: Sizes) -> None:
     """Raises Incomplete: something is not as it was before the operation."""
     table = session.table
     keeps_times = isinstance(table.storage, Folders)
@@ -298,7 +319,7 @@ def _verify(session: Session, room: Room, contents: Contents, data: Mapping[str,
     _refuse_wrong(room, [*wrong, *_not_back(session, data)])
 
 
-def _not_back(session: Session, data: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _not_back(session: Session, data: Sizes) -> list[str]:
     """The data files that are not there, or have another size. That of a link is the size of what it points to. Raises
     StorageFailed, EngineFailed."""
     compare = partial(workers.compare_sizes, session.table.storage)

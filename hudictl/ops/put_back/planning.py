@@ -10,13 +10,14 @@ from typing import ClassVar
 from hudictl import workers
 from hudictl.engine.base import values
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file, time_in_name
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, InstantFile, State, parse_instant_file, time_in_name
 from hudictl.formats.layouts import META
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Kind, Session
+from hudictl.ops.undo.untouched import logs_with_blocks
 from hudictl.phrases import command_of, count_of
-from hudictl.state.as_left import changes_metadata_table, is_as_left, nothing_lost, on_timeline
-from hudictl.state.facts import Signs, signs_of_damaged
+from hudictl.state.as_left import changes_metadata_table, is_as_left, lost, nothing_lost, on_timeline, own_plans
+from hudictl.state.facts import Signs, read_facts, signs_of_damaged
 from hudictl.state.pending import planned_as
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import FileStatus
@@ -100,12 +101,11 @@ def plan_undo(session: Session, time: str, idle_ms: int) -> UndoPlan:
     writable_table(table, session.locking, time)
     room = required_room(table, time)
     contents = contents_of(table, room)
-    check(session, signs_of_damaged(table), room, contents, idle_ms)
-    data = data_of(contents.kept)
+    signs, data = signs_of_damaged(table), data_of(contents.kept)
+    check(session, signs, room, contents, idle_ms)
     nothing_in_the_way(session, room, data)
     no_version_gone(session, room, contents)
-    if begun_undo(table) is None:
-        nothing_lost(table, room, contents)
+    to_be_back(session, signs, room, contents)
     return UndoPlan(
         room=room,
         contents=contents,
@@ -180,6 +180,25 @@ def data_of(kept: Mapping[str, FileStatus]) -> dict[str, dict[str, int]]:
     return dict(found)
 
 
+def to_be_back(session: Session, signs: Signs, room: Room, contents: Contents) -> dict[str, dict[str, int]]:
+    """The data files that must be in their place at the end: those that come back, and those that the operation has not
+    come to delete. Of an undo that has begun, the first ones alone: it has recorded them.
+
+    Raises Refused: another process has deleted some, or hidden rows; Unreadable, StorageFailed, EngineFailed."""
+    table, data = session.table, data_of(contents.kept)
+    if begun_undo(table) is not None:
+        return data
+    there = nothing_lost(table, signs.timeline, room, contents)
+    plans = own_plans(table, signs.timeline, contents) if table.rules.needs_rollback_blocks else ()
+    if plans:
+        facts = read_facts(table, session.engine, signs, session.monitor.note)
+        made = {path.rpartition("/")[2] for path in contents.made}
+        foreign = sorted({*logs_with_blocks(facts, session.engine, plans)} - made)
+        if foreign:
+            raise lost(room, [f"rows in {log}, by a rollback block" for log in foreign])
+    return {at: there.get(at, {}) | data.get(at, {}) for at in there.keys() | data.keys()}
+
+
 def nothing_in_the_way(session: Session, room: Room, data: Mapping[str, Mapping[str, int]]) -> None:
     """What a repair has written in its place is none: ``check`` has looked at it.
 
@@ -225,14 +244,23 @@ def completed_again(table: Table, contents: Contents) -> list[str]:
 
 
 def timeline_again(table: Table, contents: Contents) -> list[str]:
-    """The paths of the timeline's files that come back: instant by instant, oldest first, each in the order of its
-    states. A reader that finds an inflight file looks for its plan, and fails where two compactions of a file group are
-    pending: so each has completed before the next one is requested."""
+    """The paths of the timeline's files that come back: instant by instant, oldest first. Of a completed one this file
+    comes first: a writer that cleans eagerly takes a pending commit for a failed write, and readers fail where two
+    compactions of a file group are pending. Of a pending one the plan comes first: they look for it."""
     files = {path: _instant_file(table, path) for path in contents.kept if on_timeline(table, path)}
-    # A file of an unknown kind is nothing to readers. A savepoint has its commit's time, and comes after it.
-    return sorted(
-        files, key=lambda path: (file.time, file.state, file.action) if (file := files[path]) else ("", 0, "")
-    )
+    done = {_whose(file) for file in files.values() if file is not None and file.state is State.COMPLETED}
+
+    def place(path: str) -> tuple[str, bool, int]:
+        # A file of an unknown kind is nothing to readers. A savepoint has its commit's time, and comes after it.
+        file = files[path]
+        return (*_whose(file), -file.state if _whose(file) in done else file.state) if file else ("", False, 0)
+
+    return sorted(files, key=place)
+
+
+def _whose(file: InstantFile) -> tuple[str, bool]:
+    """A commit, or the savepoint on it; a compaction completes under another action."""
+    return file.time, file.action == SAVEPOINT
 
 
 def _instant_file(table: Table, path: str) -> InstantFile | None:

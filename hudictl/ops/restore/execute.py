@@ -30,7 +30,7 @@ from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.table_type import as_merge_on_read, is_of, set_type, type_on_storage
 from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Kind, Monitor, Session, changing_all, keeping_files, kept_for
+from hudictl.ops.session import Kind, Monitor, Session, all_kept, changing_all, keeping_files, kept_for, kept_room
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import Consumers, Moment, afterwards
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
@@ -55,7 +55,7 @@ from hudictl.state.timeline.ahead import latest_of_clocks
 from hudictl.state.timeline.checkpoints import StreamerCheckpoint
 from hudictl.state.timeline.unfinished import restores_to
 from hudictl.table.files.hashing import remove_hashing_metadata, uncommit_hashing_metadata
-from hudictl.table.kept import drop_room
+from hudictl.table.kept import LOST, drop_room, end_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata.aside import Other, delete_dropped
 from hudictl.table.properties import recover_properties
@@ -222,6 +222,7 @@ def _restore(run: RestoreRun) -> RestoreResult:
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
     result = _result(run, metadata_table, readers_back_ms, elapsed_ms(started))
     nothing_required_lost(run.table, run.undo.metadata_table, run.plan.options.require_index, metadata_table, result)
+    all_kept(run.session, result)
     return result
 
 
@@ -367,6 +368,13 @@ def _enter(run: RestoreRun, phase: Phase) -> None:
     new = [entry for entry in timeline.having(fmt.CLEAN) if not run.undo.timeline.issuperset(entry.names)]
     for clean in cleans_in_the_way(run.table, timeline, run.undo.case, new):
         what = f"the clean {clean} would delete files required by {run.plan.target}; it appeared"
+    # A restore completes none. A writer that cleans eagerly does, before it fails: their files are gone.
+    executed = [entry for entry in timeline.having(fmt.ROLLBACK) if entry.completed and entry.time > run.time]
+    room = kept_room(run.session) if executed else None
+    if room is not None:
+        end_room(run.table, room, LOST)
+        came = [entry for entry in executed if not run.undo.timeline.issuperset(entry.names)]
+        what = f"{came[0]} appeared, so that it cannot be undone any more," if came else what
     if what:
         raise Conflict(
             f"{what} during the restore; the restore is still pending",

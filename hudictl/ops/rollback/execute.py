@@ -35,7 +35,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
 from hudictl.ops.rollback.run import One, RollbackResult, RollbackRun
-from hudictl.ops.session import Kind, Session, changing_all, keeping_files, kept_for
+from hudictl.ops.session import Kind, Session, all_kept, changing_all, keeping_files, kept_for
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.afterwards import afterwards
 from hudictl.ops.undo.backup import back_up_instants
@@ -232,6 +232,7 @@ def _ended(run: RollbackRun, one: One, removal: Removal, metadata: MetadataOutco
         undo=kept_for(run.session),
     )
     nothing_required_lost(run.table, plan.undo.metadata_table, plan.options.require_index, metadata, result)
+    all_kept(run.session, result)
     return result
 
 

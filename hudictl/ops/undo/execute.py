@@ -8,17 +8,20 @@ from functools import partial
 from hudictl import workers
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats.file_names import data_path
-from hudictl.ops.session import Kind, Monitor, Session, change_on_engine
+from hudictl.ops.session import Kind, Monitor, Session, change_on_engine, kept_room
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Undo, block_tasks
 from hudictl.ops.undo.verify import verify_data, verify_hashing
 from hudictl.phrases import count_of
+from hudictl.state.as_left import not_moved
 from hudictl.storage import Ended, Leases, end_writing
 from hudictl.table.files.hashing import remove_bucket_configs
 from hudictl.table.files.slices import StoredFile, names_by_partition
 from hudictl.table.files.sweep import Sweep
+from hudictl.table.kept import LOST, contents_of, end_room
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
+from hudictl.table.timeline.active import load_timeline
 from hudictl.table.writers.heartbeats import heartbeat_path
 from hudictl.table.writers.markers import marker_folder, marker_folders
 
@@ -169,6 +172,7 @@ def delete_and_prove(
     undo = last_look(undo)
     held.check()
     delete_files(session, held, [file for removal in undo.removals for file in removal.files], kind)
+    _note_loss(session, blocks)
     # Not before: what is missing of the files shows that the resize cannot be published again.
     remove_bucket_configs(session.table, undo.hashing)
 
@@ -176,6 +180,24 @@ def delete_and_prove(
     found = verify_data(session, undo, kind)
     verify_hashing(session, undo.removed, kind)
     return undo, blocks, found
+
+
+def _note_loss(session: Session, blocks: Written) -> None:
+    """Notes that another process has deleted files, or hidden rows by rollback blocks, before the operation could: it
+    cannot be undone then. Later nothing shows it."""
+    room, table = kept_room(session), session.table
+    if room is None:
+        return
+    contents = contents_of(table, room)
+    foreign = [
+        path
+        for files in blocks.values()
+        for path in (data_path(partition, file.name) for partition, file in files)
+        if path not in contents.made
+    ]
+    _, gone = not_moved(table, load_timeline(table), contents)
+    if foreign or gone:
+        end_room(table, room, LOST)
 
 
 def remove_traces(table: Table, times: Collection[str]) -> None:

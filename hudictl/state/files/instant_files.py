@@ -66,15 +66,14 @@ class OwnFiles:
 
     @property
     def files(self) -> Iterator[tuple[str, str]]:
-        """Each file by partition path and name. Of a table service they are only those that it has begun to write, and
-        the logs of a rollback's plan are not among them: blocks are appended to those."""
+        """Each file by partition path and name. Of a table service they are only those that it has begun to write."""
         for commit in self.commits:
             paths = ((stat.path or "").rpartition("/") for stats in commit.stats.values() for stat in stats)
             yield from ((partition, name) for partition, _, name in paths if name)
         if self.markers is not None:
             yield from ((marker.partition, marker.name) for marker in self.markers.markers)
-        for request in (request for plan in self.rollbacks for request in plan.requests):
-            yield from ((request.partition, path.rpartition("/")[2]) for path in request.files)
+        for plan in self.rollbacks:
+            yield from plan.files
 
     @property
     def complete(self) -> bool:

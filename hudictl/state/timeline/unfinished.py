@@ -23,12 +23,13 @@ from hudictl.formats.instants import (
 )
 from hudictl.formats.restore import target_text
 from hudictl.phrases import command_of, seconds
+from hudictl.state.as_left import refusal
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.table.kept import begun_undo, can_go_on, read_room, room_of
+from hudictl.table.kept import Room, begun_undo, contents_of, read_room, room_of
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.metadata.aside import times_aside
 from hudictl.table.metadata.place import metadata_table_in_use
@@ -117,9 +118,15 @@ def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished
 def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
     """An undo that has begun; its operation may be on no timeline any more."""
     own = signs.timeline.find(time, RESTORE, ROLLBACK)
-    way = Remedy(command_of("undo", time), "all is as it was before the operation")
-    if not can_go_on(table, time):
-        way = Remedy(command_of("undo drop", time), "the table stays as it is; its record is damaged or gone")
+    drop = Remedy(command_of("undo drop", time), "the table stays as it is, and what has not come back is lost")
+    ways: tuple[Remedy, ...] = (drop,)
+    with suppress(Unreadable):
+        room = read_room(table, time)
+        refused = refusal(table, signs.timeline, room, contents_of(table, room)) if room is not None else None
+        if room is not None:
+            back = "all is as it was before the operation"
+            finish = Remedy(command_of("undo", time), f"{back}, but now: {refused}" if refused else back)
+            ways = (finish, drop) if refused else (finish,)
     return Unfinished(
         name=UNDO_BEGUN,
         instant=str(own) if own is not None else time,
@@ -129,7 +136,7 @@ def _undo(table: Table, signs: Signs, time: str, working: str) -> Unfinished:
         at_work=working,
         # Beside a pending restore: the undone one, or the request that the undo of a rollback has made.
         writers_can_start=not signs.restores,
-        remedy=(way,),
+        remedy=ways,
     )
 
 
@@ -185,13 +192,20 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Remedy, ..
         return ()
     finish = Remedy(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     with suppress(Unreadable):
-        if read_room(table, restore.instant.time) is not None:
-            return (finish, Remedy(command_of("undo", restore.instant.time), _AS_BEFORE))
+        room = read_room(table, restore.instant.time)
+        if room is not None:
+            back = Remedy(command_of("undo", restore.instant.time), _AS_BEFORE)
+            return (finish, *([back] if _can_be_undone(table, room) else []))
         if is_own(table, restore) and not restore.removed:
             published = (entry for entry in _asked(table, restore).instants if entry.completion_time)
             if indexing_without(table, load_timeline(table), restore, published) is None:
                 return (finish, Remedy(WITHDRAW, _WITHDRAWN))
     return (finish,)
+
+
+def _can_be_undone(table: Table, room: Room) -> bool:
+    """Raises Unreadable, StorageFailed."""
+    return refusal(table, load_timeline(table), room, contents_of(table, room)) is None
 
 
 def indexing_without(
@@ -258,7 +272,7 @@ def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[
     with suppress(Unreadable):
         # The rooms of others are not read for a rollback of Hudi's.
         room = room_of(table, rollback.instant.time) if is_recorded(table.storage, rollback.instant.time) else None
-        if room is not None:
+        if room is not None and _can_be_undone(table, room):
             # A pending rollback keeps no writer out.
             undo = (Remedy(command_of("undo", room.times[0]), f"{_AS_BEFORE} (possible until the next write)"),)
     if not rollback.visible:

@@ -159,8 +159,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "if not run.undo.timeline.issuperset(entry.names)]",
-        "if False]",
+        "having(fmt.CLEAN) if not run.undo.timeline.issuperset(entry.names)]",
+        "having(fmt.CLEAN) if False]",
         "a clean of needed files that has come is not seen",
         ("ops/restore/test_beside.py",),
     ),

@@ -171,7 +171,7 @@ FAULTS = (
     ),
     Fault(
         KEPT,
-        '        table.storage.replace(f"{folder}{_RECORD}", _encode(replace(room, end=room.end or end)))\n',
+        "        end_room(table, room, end)\n",
         "",
         "a drop that died leaves a record by which an undo says that all is back",
         (GONE,),
@@ -206,7 +206,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    begin_undo(table, room, data_of(contents.kept))\n",
+        "    begin_undo(table, room, data)\n",
         "",
         "another command works on a table of which a half is put back",
         (ALONE,),
@@ -318,8 +318,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    data = to_come_back(table, room) or data_of(contents.kept)\n",
-        "    data = data_of(contents.kept)\n",
+        "    data = to_come_back(table, room) or data\n",
+        "",
         "a file that was lost after an earlier attempt had put it back is missing, and the undo says that all is back",
         (LOST_AGAIN,),
     ),

@@ -75,14 +75,14 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        set_blocks_aside(table, room, _made_data(contents))\n",
+        "        set_aside(table, room, _made_data(contents))\n",
         "        delete_all(table.storage, _made_data(contents))\n",
         "the rows of a removed commit come back with its archiving",
         (BLOCKS,),
     ),
     Fault(
         DROP,
-        "            bring_blocks_back(session.table, entry.undo)\n",
+        "            bring_aside_back(session.table, entry.undo)\n",
         "",
         "the rows of a removed commit come back with its archiving, after a drop",
         (BLOCKS,),
@@ -103,7 +103,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    forget_blocks(table, room)\n",
+        "    forget_aside(table, room)\n",
         "",
         "a drop hides rows of a commit that was archived since",
         (f"{TEST}::test_none_comes_back_once_readers_see_the_instants",),

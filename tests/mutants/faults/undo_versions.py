@@ -103,8 +103,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    no_version_gone(session, room, contents)\n    if begun",
-        "    if begun",
+        "    no_version_gone(session, room, contents)\n    to_be_back",
+        "    to_be_back",
         "an undo begins that cannot end: the bucket has deleted an old version",
         (f"{TEST}::test_what_the_bucket_has_deleted_refuses_an_undo_before_it_begins",),
     ),

@@ -11,7 +11,7 @@ import pytest
 
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unreadable
 from hudictl.formats import rollback
-from hudictl.formats.instants import State, parse_instant_file, time_plus_ms
+from hudictl.formats.instants import SAVEPOINT, State, parse_instant_file, time_plus_ms
 from hudictl.formats.layouts import PROPERTIES
 from hudictl.formats.rollback import InstantInfo, RollbackRequest, StoredRollbackPlan
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
@@ -461,8 +461,7 @@ def test_what_comes_after_the_plan_stops_it(unpack: Unpack) -> None:
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str) -> None:
-    """While the restore is pending again: first what no reader sees, then the timeline, instant by instant and of each
-    the completed file last; then the properties."""
+    """First what no reader sees, then the timeline, of each instant the completed file first; then the properties."""
     copy = unpack(version, name)
     time = restored(copy)
     move, moved = LocalStorage.move_files, []
@@ -481,11 +480,12 @@ def test_the_order_of_an_undo(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, v
         if folder != timeline or path == PROPERTIES:
             return (2 if path == PROPERTIES else 0, "", 0)
         file = parse_instant_file(name, copy.table.layout.version)
-        return (1, file.time, file.state) if file is not None else (3, path, 0)
+        return (1, file.time, 9 * (file.action == SAVEPOINT) - file.state) if file is not None else (3, path, 0)
 
     places = [place(path) for path in moved]
     assert places == sorted(places)
-    assert {(0, 0), (1, State.REQUESTED), (1, State.COMPLETED), (2, 0)} <= {(kind, state) for kind, _, state in places}
+    kinds = {(kind, state) for kind, _, state in places}
+    assert {(0, 0), (1, -State.REQUESTED), (1, -State.COMPLETED), (2, 0)} <= kinds
 
 
 @pytest.mark.slow
