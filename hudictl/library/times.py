@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from hudictl.errors import Unreadable, UsageError
+from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -44,12 +44,13 @@ def time_of(table: "Table", said: Time, option: str) -> str:
     if not isinstance(said, str | timedelta):
         raise UsageError(f"{option} {said}: not a time", hint="write a text, a datetime or a timedelta")
     if isinstance(said, timedelta) or re.fullmatch(r"\d+[smhd]", said):
-        from hudictl.formats.instants import time_plus_ms
-        from hudictl.table.timeline.active import instant_now
+        from hudictl.formats.instants import format_time
 
         try:
-            return time_plus_ms(instant_now(table), -duration_ms(said, option))
-        except Unreadable as error:
+            # In UTC: the clock of the table's zone may have been changed since then.
+            moment = datetime.now(timezone.utc) - timedelta(milliseconds=duration_ms(said, option))
+            return format_time(moment.astimezone(table.zone))
+        except (OverflowError, ValueError) as error:
             raise UsageError(f"{option} {said}: so long ago there was no instant") from error
     try:
         if re.fullmatch(r"[0-9]{4,20}", said):

@@ -1,6 +1,6 @@
 """Times as people give them."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,27 @@ def base(unpack: Unpack) -> Path:
 )
 def test_a_date_is_the_beginning_of_a_time_in_the_tables_zone(base: Path, said: str, wanted: str) -> None:
     assert time_of(open_table(str(base), zone="+02:00"), said, "--since") == wanted
+
+
+@pytest.mark.parametrize(
+    ("now", "said", "wanted"),
+    [
+        ("2026-03-29T01:20:00", "75m", "20260329010500000"),
+        ("2026-03-29T01:20:00", "15m", "20260329030500000"),
+        ("2026-10-25T01:10:00", "75m", "20261025015500000"),
+        ("2026-10-25T02:20:00", timedelta(hours=3), "20261025012000000"),
+    ],
+)
+def test_an_age_over_a_change_of_the_clock(
+    base: Path, monkeypatch: pytest.MonkeyPatch, now: str, said: str | timedelta, wanted: str
+) -> None:
+    class Then(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Then":
+            return cls.fromisoformat(f"{now}+00:00").astimezone(tz)
+
+    monkeypatch.setattr("hudictl.library.times.datetime", Then)
+    assert time_of(open_table(str(base), zone="Europe/Berlin"), said, "--since") == wanted
 
 
 @pytest.mark.parametrize(

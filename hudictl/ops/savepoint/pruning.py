@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import tzinfo
 from functools import partial
 
 from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unsupported
@@ -51,7 +52,7 @@ def plan_prune(session: Session, options: PruneOptions) -> PrunePlan:
     """
     table, signs = session.table, writable_signs(session)
     tags = _tags(table, signs.timeline)
-    reasons = _reasons(tags, options)
+    reasons = _reasons(tags, options, table.zone)
     going = [time for time in tags if not reasons[time]]
     _check(session, signs, going)
     held = None
@@ -91,7 +92,7 @@ def _tags(table: Table, timeline: Timeline) -> dict[str, str | None]:
     }
 
 
-def _reasons(tags: dict[str, str | None], options: PruneOptions) -> dict[str, tuple[str, ...]]:
+def _reasons(tags: dict[str, str | None], options: PruneOptions, zone: tzinfo | None) -> dict[str, tuple[str, ...]]:
     """Why each savepoint is kept; the rules count the savepoints of each tag by themselves."""
     found: dict[str, tuple[str, ...]] = {}
     series: dict[str | None, list[str]] = defaultdict(list)
@@ -103,7 +104,7 @@ def _reasons(tags: dict[str, str | None], options: PruneOptions) -> dict[str, tu
         else:
             series[tag].append(time)
     for times in series.values():
-        found |= reasons_to_keep(times, options.rules)
+        found |= reasons_to_keep(times, options.rules, zone)
     return found
 
 

@@ -5,7 +5,7 @@ Nothing here reads a table, nor a clock.
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 
 from hudictl.formats.instants import parse_time
 from hudictl.phrases import span
@@ -36,13 +36,14 @@ class Rules:
         return any(asdict(self).values())
 
 
-def reasons_to_keep(instants: Collection[str], rules: Rules) -> dict[str, tuple[str, ...]]:
+def reasons_to_keep(instants: Collection[str], rules: Rules, zone: tzinfo | None) -> dict[str, tuple[str, ...]]:
     """Why each of some savepoints is kept, newest first; a savepoint without a reason is to be deleted.
 
     Args:
         instants: the times of the savepointed commits. One that is no date is kept, and not counted.
+        zone: that of the times; None: this host's. Its clock may be changed between two of them.
     """
-    dates = {time: parse_time(time, timezone.utc) for time in sorted(instants, reverse=True)}
+    dates = {time: parse_time(time, zone) for time in sorted(instants, reverse=True)}
     found: dict[str, list[str]] = {time: [] if date else ["its time is no date"] for time, date in dates.items()}
     dated = [(time, date) for time, date in dates.items() if date is not None]
     for time, _ in dated[: rules.last]:
@@ -50,8 +51,9 @@ def reasons_to_keep(instants: Collection[str], rules: Rules) -> dict[str, tuple[
     for rule, form in PERIODS.items():
         for time in _newest_of_each(dated, form)[: getattr(rules, rule)]:
             found[time].append(rule)
-    for time, date in dated:
-        if dated[0][1] - date < timedelta(milliseconds=rules.within_ms):
+    ages = [(time, date.astimezone(timezone.utc)) for time, date in dated if rules.within_ms]
+    for time, date in ages:
+        if ages[0][1] - date < timedelta(milliseconds=rules.within_ms):
             found[time].append(f"within {span(rules.within_ms)}")
     return {time: tuple(reasons) for time, reasons in found.items()}
 

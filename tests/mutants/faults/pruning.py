@@ -28,8 +28,8 @@ FAULTS = (
     ),
     Fault(
         RULES,
-        "        if dated[0][1] - date < timedelta",
-        "        if dated[0][1] - date <= timedelta",
+        "        if ages[0][1] - date < timedelta",
+        "        if ages[0][1] - date <= timedelta",
         "one more is kept than by restic",
     ),
     Fault(RULES, '"weekly": "%G%V"', '"weekly": "%Y%V"', "weeks at the turn of a year are cut in two"),

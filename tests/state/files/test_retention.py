@@ -2,7 +2,8 @@
 
 import json
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ RULES = ("last", *PERIODS, "within_ms")
 
 
 def kept(instants: list[str], rules: Rules) -> list[str]:
-    return [time for time, reasons in reasons_to_keep(instants, rules).items() if reasons]
+    return [time for time, reasons in reasons_to_keep(instants, rules, timezone.utc).items() if reasons]
 
 
 def at(text: str) -> str:
@@ -30,7 +31,7 @@ def test_it_keeps_what_restic_keeps_and_for_the_same_rules() -> None:
     for tried in json.loads(GOLDEN.read_text()):
         for entry in tried["judged"]:
             ours: dict[str, list[int]] = {}
-            found = reasons_to_keep(tried["instants"], Rules(**entry["rules"]))
+            found = reasons_to_keep(tried["instants"], Rules(**entry["rules"]), timezone.utc)
             for time, reasons in found.items():
                 for reason in reasons:
                     ours.setdefault(reason.split()[0], []).append(tried["instants"].index(time))
@@ -70,7 +71,7 @@ def test_the_rules(times: list[str], rules: Rules, expected: list[int]) -> None:
 
 def test_one_whose_time_is_no_date_is_kept_and_does_not_count() -> None:
     times = ["00000000000001", at("2026-01-01T01"), at("2026-01-02T01")]
-    assert reasons_to_keep(times, Rules(last=1)) == {
+    assert reasons_to_keep(times, Rules(last=1), timezone.utc) == {
         times[2]: ("last",),
         times[1]: (),
         times[0]: ("its time is no date",),
@@ -80,7 +81,15 @@ def test_one_whose_time_is_no_date_is_kept_and_does_not_count() -> None:
 def test_the_reasons_are_named_in_the_order_of_the_options() -> None:
     time = at("2026-01-01T01")
     rules = Rules(last=1, hourly=1, daily=1, weekly=1, monthly=1, yearly=1, within_ms=30 * DAY_MS)
-    assert reasons_to_keep([time], rules) == {time: ("last", *PERIODS, "within 30 d")}
+    assert reasons_to_keep([time], rules, timezone.utc) == {time: ("last", *PERIODS, "within 30 d")}
+
+
+def test_ages_over_a_change_of_the_clock() -> None:
+    """03:30 on the last Sunday of March is an hour and a half after 01:00; the days are those of the writers' clock."""
+    times, berlin = ["20260328233000000", "20260329010000000", "20260329033000000"], ZoneInfo("Europe/Berlin")
+    found = reasons_to_keep(times, Rules(within_ms=DAY_MS // 12), berlin)
+    assert [time for time, reasons in found.items() if reasons] == times[:0:-1]
+    assert [*reasons_to_keep(times, Rules(daily=3), berlin).values()] == [("daily",), (), ("daily",)]
 
 
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1))
