@@ -50,7 +50,7 @@ class Findings(Incomplete):
     meaning = (
         "finished with findings: `check`, `log verify`, `metadata verify`, `record duplicates`, `why`, "
         "`savepoint show --verify`, `copy` where there is one; a restore or rollback that is done, but has lost an "
-        "index that `--require-index` names"
+        "index that `--require-index` names, or cannot be undone although it was to keep its files"
     )
 
     def __init__(self, message: str, *, hint: str = "", report: Any = None, **fields: Any) -> None:
