@@ -8,7 +8,16 @@ from functools import partial
 from typing import ClassVar
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
+from hudictl.formats.instants import (
+    CLEAN,
+    REPLACECOMMIT,
+    RESTORE,
+    ROLLBACK,
+    SAVEPOINT,
+    WRITE_ACTIONS,
+    Instant,
+    InstantFile,
+)
 from hudictl.formats.layouts import HASHING_METADATA, ROLLBACK_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.metadata.keep import forget_kept, put_back_unchanged
@@ -164,7 +173,10 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         timeline = load_timeline(table)
         remove_traces(table, {plan.restore, *plan.rollbacks_removed})
         for rollback in plan.rollbacks_removed:
+            _not_executed(run.found, timeline.find(rollback, ROLLBACK))
             delete_instant(table, timeline.find(rollback, ROLLBACK))
+        # A writer that cleans eagerly may have been executing one: from now on there is none.
+        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)
         end_protection(table, plan.target)
         # Half created or half deleted: with such a savepoint the metadata table would hide the commit's files.
         for moment in plan.savepoints_touched:
@@ -183,6 +195,16 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
 
     look, record = partial(_look_again, session, plan, idle_ms), {"published_again": list(plan.published_again)}
     return changing(session, Kind.WITHDRAW_RESTORE, plan.restore, record, look=look, work=work)
+
+
+def _not_executed(restore: PendingRestore, rollback: Instant | None) -> None:
+    """Raises Conflict: another process has executed a rollback of the restore."""
+    if rollback is not None and rollback.completed:
+        raise Conflict(
+            f"{rollback} appeared: another process has executed it; the restore is still pending",
+            hint="stop all writers and table services, then run `hudictl resume`: it can only be finished",
+            restore=restore.instant.time,
+        )
 
 
 def _look_again(session: Session, plan: Withdrawal, idle_ms: int) -> PendingRestore:

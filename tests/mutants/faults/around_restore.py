@@ -96,8 +96,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        ("        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)\n"),
-        "",
+        "        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)\n        staying",
+        "        staying",
         "files that an executor has just deleted are published again",
         ("ops/restore/test_withdraw.py::test_what_is_deleted_while_instants_are_published_again_is_seen",),
     ),

@@ -13,6 +13,7 @@ ROLLBACK = "ops/rollback/execute.py"
 SAVEPOINT = "ops/savepoint/execute.py"
 SAVEPOINT_DELETION = "ops/savepoint/deletion.py"
 WITHDRAW = "ops/restore/withdraw.py"
+LAST_MOMENT = "ops/restore/test_withdraw_others.py::test_a_writer_that_executes_a_rollback_at_the_last_moment"
 
 COLD = ("ops/test_session.py::test_an_engine_that_cannot_work_is_found_before_the_first_change",)
 
@@ -281,10 +282,17 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         WITHDRAW,
-        "        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)\n",
+        "        _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)\n        end_protection",
+        "        end_protection",
+        "a restore is withdrawn while a writer deletes files by its rollbacks",
+        tests=(f"{LAST_MOMENT}[True-v9]",),
+    ),
+    Fault(
+        WITHDRAW,
+        "            _not_executed(run.found, timeline.find(rollback, ROLLBACK))\n",
         "",
-        "a restore is withdrawn while executors of a dead process delete on",
-        tests=("ops/restore/test_withdraw.py::test_what_is_deleted_while_instants_are_published_again_is_seen",),
+        "a restore is withdrawn though a writer has executed a rollback of it",
+        tests=(f"{LAST_MOMENT}[False-v9]",),
     ),
 )
 

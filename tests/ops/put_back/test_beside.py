@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from hudictl.errors import Conflict, Findings, Incomplete, Refused, StorageFailed
-from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, State, instant_file_name
+from hudictl.formats.instants import ROLLBACK
 from hudictl.formats.log_blocks import encode_rollback_block
-from hudictl.formats.rollback import RollbackMetadata, encode_metadata
 from hudictl.ops.put_back import execute
 from hudictl.ops.put_back.drop import execute_drop, plan_drop
 from hudictl.ops.put_back.planning import plan_undo
@@ -25,28 +24,11 @@ from hudictl.table.timeline.active import instant_now, load_timeline, pending_ro
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, die, put, restore, roll_back, session
-from tests.ops.put_back.undo_support import state, undo
+from tests.ops.put_back.undo_support import executes, state, undo
 
 KEEPING = RestoreOptions(to_instant=True, keep_files=True, settle_s=0.0, delete_later_savepoints=True, grace_s=0.001)
 BOTH = pytest.mark.parametrize(("version", "name"), [("v6", "cow_savepoints"), ("v9", "mor_savepoints")])
 WAIT, DELETE, REMOVE = "wait 0.001 s for running queries", "delete files", "remove instants"
-
-
-def executes(copy: Copy, *, dies: bool = False) -> None:
-    """What such a writer does. If it ``dies`` in the middle, nothing on the timeline says so."""
-    timeline = load_timeline(copy.table)
-    for instant, plan in pending_rollbacks(copy.table, timeline):
-        assert plan is not None
-        for partition, name in plan.files:
-            (copy.path / partition / name).unlink(missing_ok=True)
-        if dies and [*plan.files]:
-            return
-        target = timeline.find(plan.target.time, *WRITE_ACTIONS)
-        for file in target.files if target is not None else ():
-            (copy.timeline / file.name).unlink()
-        now, layout = instant_now(copy.table), copy.table.layout.version
-        done = instant_file_name(instant.time, ROLLBACK, State.COMPLETED, layout, now if layout == 2 else None)
-        copy.write(done, encode_metadata(RollbackMetadata(instant.time, 1, plan.target, {})))
 
 
 def hides(copy: Copy) -> None:

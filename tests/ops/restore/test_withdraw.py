@@ -209,7 +209,7 @@ def test_what_is_deleted_while_instants_are_published_again_is_seen(unpack: Unpa
     path = next(row.path for row in plan(copy, target, OPTIONS).undo.files)
     error = attempt(lambda: withdraw(copy, At("withdraw the restore", lambda: drop(copy.path / path))))
     assert isinstance(error, HudictlError)
-    assert error.exit_code == 13
+    assert (error.exit_code, bool(copy.having("rollback"))) == (13, True)
     restore(copy, target, options=OPTIONS)
     assert_ended(copy, target)
 

@@ -2,16 +2,21 @@
 does a table come out of it whose metadata table Hudi cannot build again."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from hudictl.errors import Refused
+from hudictl.errors import Conflict, Refused
+from hudictl.formats.instants import RESTORE
+from hudictl.ops.restore import withdraw as withdraw_module
 from hudictl.ops.rollback.discard import plan_discard
 from hudictl.state.facts import read_signs
 from hudictl.state.timeline.unfinished import WITHDRAW, way_out_of_restore
+from hudictl.table.timeline.active import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, assert_listed, die, drop, roll_back, session, tree
+from tests.helpers import Copy, assert_ended, assert_listed, attempt, die, drop, restore, roll_back, session, tree
+from tests.ops.put_back.undo_support import executes
 from tests.ops.restore.metadata_table_support import TO_INSTANT
 from tests.ops.restore.withdraw_support import OPTIONS, oldest, timeline, withdraw
 from tests.ops.rollback.execute_support import died as rollback_died
@@ -79,3 +84,29 @@ def test_one_that_is_kept_comes_back_also_after_an_indexing(unpack: Unpack, vers
     die(copy, copy.commits[0], "un-publish instants", replace(TO_INSTANT, idle_ms=0))
     assert WITHDRAW in _hint(copy)
     assert withdraw(copy).metadata_table == "put back"
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_writer_that_executes_a_rollback_at_the_last_moment(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, dies: bool
+) -> None:
+    """After the look for missing files, before its rollbacks are gone: the restore is not withdrawn, but finished."""
+    copy = unpack(version, "cow_savepoints")
+    target = oldest(copy)
+    die(copy, target, "delete files", OPTIONS)
+    real = withdraw_module.remove_traces
+
+    def executed(*given: Any) -> None:
+        executes(copy, dies=dies)
+        real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(withdraw_module, "remove_traces", executed)
+        error = attempt(lambda: withdraw(copy))
+    assert isinstance(error, Refused if dies else Conflict)
+    assert [entry.pending for entry in load_timeline(copy.table).having(RESTORE)] == [True]
+    restore(copy, target, options=OPTIONS)
+    assert copy.commits[-1] == target
+    if dies:
+        assert_ended(copy, target)
