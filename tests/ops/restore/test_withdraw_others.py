@@ -105,6 +105,7 @@ def test_a_writer_that_executes_a_rollback_at_the_last_moment(
         patch.setattr(withdraw_module, "remove_traces", executed)
         error = attempt(lambda: withdraw(copy))
     assert isinstance(error, Refused if dies else Conflict)
+    assert dies or "another process has executed it" in error.message
     assert [entry.pending for entry in load_timeline(copy.table).having(RESTORE)] == [True]
     restore(copy, target, options=OPTIONS)
     assert copy.commits[-1] == target
