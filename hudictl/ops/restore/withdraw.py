@@ -93,7 +93,7 @@ def withdrawn_already(table: Table) -> str | None:
     the one that is meant; or something in the records is damaged. Raises StorageFailed."""
     kinds = (Kind.WITHDRAW_RESTORE.value, Kind.RESTORE.value, Kind.ROLLBACK.value)
     with suppress(Unreadable):
-        restores = load_timeline(table).having(RESTORE)
+        restores = [*load_timeline(table).having(RESTORE)]
         if any(entry.pending for entry in restores):
             return None
         newest = max((entry.time for entry in restores), default="")
@@ -170,8 +170,8 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         _nothing_deleted(session, signs, run.found, plan.instants, plan.copies)
         staying = _staying(signs, plan.rollbacks_removed)
         run.held.check()
-        timeline = load_timeline(table)
         remove_traces(table, {plan.restore, *plan.rollbacks_removed})
+        timeline = load_timeline(table)
         for rollback in plan.rollbacks_removed:
             _not_executed(run.found, timeline.find(rollback, ROLLBACK))
             delete_instant(table, timeline.find(rollback, ROLLBACK))

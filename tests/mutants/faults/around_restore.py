@@ -47,8 +47,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        ("        run.held.check()\n        timeline = load_timeline(table)\n"),
-        "        timeline = load_timeline(table)\n",
+        ("        run.held.check()\n        remove_traces(table"),
+        "        remove_traces(table",
         "a restore is withdrawn beside one who has taken it over",
         ("ops/restore/test_second_looks.py",),
     ),

@@ -111,8 +111,8 @@ CLAIM = (
     ),
     Fault(
         WITHDRAW,
-        "        run.held.check()\n        timeline = load_timeline(table)\n",
-        "        timeline = load_timeline(table)\n",
+        "        run.held.check()\n        remove_traces(table",
+        "        remove_traces(table",
         "a restore is withdrawn beside one who took over and finishes it",
         tests=("ops/test_session.py::test_a_restore_is_not_withdrawn",),
     ),

@@ -40,8 +40,7 @@ NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "de
 
 
 def test_the_last_restore_alone_counts_as_withdrawn(unpack: Unpack) -> None:
-    """The same command again has nothing to do; but a restore that has come since is not withdrawn, and Hudi's has no
-    record."""
+    """The same again has nothing to do; but a restore that has come since is not withdrawn; Hudi's has no record."""
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
     assert withdrawn_already(copy.table) is None
@@ -51,7 +50,9 @@ def test_the_last_restore_alone_counts_as_withdrawn(unpack: Unpack) -> None:
     assert withdrawn_already(copy.table) is not None
     pending_restore(copy, "20991121050000000", target, begun=False)
     assert withdrawn_already(copy.table) is None
-    drop(copy.file("20991121050000000", "restore.requested"))
+    copy.write("20991121050000000_20991121050000001.restore", b"done")
+    assert withdrawn_already(copy.table) is None
+    [path.unlink() for path in copy.timeline.glob("20991121050000000*")]
     assert withdrawn_already(copy.table) is not None
     restore(copy, target)
     assert withdrawn_already(copy.table) is None
