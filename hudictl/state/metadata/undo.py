@@ -20,7 +20,16 @@ from hudictl.formats.instants import INITIAL, Instant, State
 from hudictl.state.metadata.facts import Headers, MetadataFacts, read_headers
 from hudictl.state.metadata.indexes import FIRST_LOG, archived_writes, begins_group, is_build, with_dependents
 from hudictl.state.timeline.removed import instants_after, own_rule
-from hudictl.table.files.slices import Committed, Group, Slice, StoredFile, file_slices, group_files, misnamed_logs
+from hudictl.table.files.slices import (
+    Committed,
+    Group,
+    Slice,
+    StoredFile,
+    file_slices,
+    group_files,
+    hiding,
+    misnamed_logs,
+)
 from hudictl.table.files.view import committed_without, with_archived
 from hudictl.table.metadata.definitions import is_defined
 from hudictl.table.metadata.listing import FILES
@@ -415,6 +424,8 @@ class _View:
         if not slices:
             yield f"no slice of the group {file_id} would be left"
             return
+        if hiding(self._facts.metadata.rules, rest, committed, None):
+            yield f"the files of a failed write would hide later logs of the group {file_id}"
         if misnamed_logs(self._facts.metadata.rules, slices):
             yield f"the group {file_id} has logs with names of table version 8, from before a downgrade"
         newest = slices[0]

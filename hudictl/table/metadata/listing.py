@@ -27,8 +27,14 @@ from hudictl.table.files.listed import (
     merged,
     without_names,
 )  # fmt: skip
-from hudictl.table.files.slices import StoredFile, group_files, read_together
-from hudictl.table.files.view import committed_without, list_partition, pending_compactions, visible_slices
+from hudictl.table.files.slices import StoredFile, group_files, hiding, read_together
+from hudictl.table.files.view import (
+    committed_without,
+    list_partition,
+    pending_compactions,
+    visible_slices,
+    with_archived,
+)
 from hudictl.table.logs.reader import LogFile, naming_log
 from hudictl.table.logs.scan import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
 from hudictl.table.metadata.place import MADE_ANEW, NOT_ASKED, Known, open_metadata_table
@@ -184,9 +190,13 @@ def _dealt(keys: Iterable[str], parts: Sequence[hfile.Part]) -> dict[int, frozen
     return {number: frozenset(of) for number, of in found.items()}
 
 
+Groups = Mapping[str, list[StoredFile] | None]
+"""By file group the files that a reader uses; none without a committed slice; None: a failed write hides some."""
+
+
 def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
     """The files that a reader uses of each file group that has a committed slice. Raises Unreadable."""
-    yield from (files for _, files in _by_group(metadata, partition) if files)
+    yield from filter(None, _by_group(metadata, partition).values())
 
 
 def without_slice(metadata: Table, partition: str) -> str | None:
@@ -195,19 +205,24 @@ def without_slice(metadata: Table, partition: str) -> str | None:
 
     In a partitioned record index one may: a failed write into a new partition of the table has begun it (1.2.0).
     """
-    return _lacking(partition, dict(_by_group(metadata, partition)))
+    return _lacking(partition, _by_group(metadata, partition))
 
 
 def whole_index(metadata: Table, index: str) -> list[list[StoredFile]]:
     """``merged_slices`` in the order of their groups. Raises Unreadable: also where a group has no slice, as keys would
     be looked for in the wrong one."""
-    groups = dict(_by_group(metadata, index))
+    groups = _by_group(metadata, index)
     if problem := _lacking(index, groups):
         raise Unreadable(f"the index {index}: {problem}", hint=MADE_ANEW)
-    return [groups[file_id] for file_id in sorted(groups) if groups[file_id]]
+    return [files for _, files in sorted(groups.items()) if files]
 
 
-def _lacking(partition: str, groups: Mapping[str, list[StoredFile]]) -> str | None:
+def _lacking(partition: str, groups: Groups) -> str | None:
+    hidden = sorted(file_id for file_id, files in groups.items() if files is None)
+    if hidden:
+        # Hudi's own rollback leaves them in a partitioned record index: then its writers fail (1.2.0).
+        count = count_of(len(hidden), "file group")
+        return f"files of a failed write hide all later logs of {count}: {first_few(hidden)}"
     if not any(groups.values()):
         return "no file group of it has a committed file slice"
     bare = sorted(file_id for file_id, files in groups.items() if not files)
@@ -218,12 +233,21 @@ def _lacking(partition: str, groups: Mapping[str, list[StoredFile]]) -> str | No
     )
 
 
-def _by_group(metadata: Table, partition: str) -> Iterator[tuple[str, list[StoredFile]]]:
+def _by_group(metadata: Table, partition: str) -> Groups:
     timeline = load_timeline(metadata)
     groups = group_files(list_partition(metadata, partition) or ())
     compactions = pending_compactions(metadata, timeline, ())
-    for (_, file_id), slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
-        yield file_id, [file for entry in reversed(read_together(slices)) for file in entry.files]
+    committed = with_archived(metadata, committed_without(timeline, ()), groups, compactions)
+    known = {entry.time for entry in timeline.instants}
+    found: dict[str, list[StoredFile] | None] = {}
+    for group, slices in visible_slices(metadata, groups, committed, compactions):
+        read = [file for entry in reversed(read_together(slices)) for file in entry.files]
+        hides = hiding(metadata.rules, groups[group], committed, compactions.get(group))
+        # The first log of a write that was rolled back hides those that have not come yet.
+        logs = () if read else (file for file in groups[group] if not file.data.is_base)
+        hides += [file for file in logs if file.data.instant not in known]
+        found[group[1]] = None if hides and partition != FILES else read
+    return found
 
 
 def check_openable(metadata: Table) -> None:

@@ -1,6 +1,5 @@
 """What check says of indexes that were built beside an instant which was rolled back since: only what is proved."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -208,12 +207,24 @@ def test_a_listed_index_without_a_committed_slice(indexed: Unpack, version: str)
     assert _without_slice(copy)[1] == [("record_index", "no file group of it has a committed file slice")]
 
 
-def test_a_group_that_a_failed_write_has_begun_in_a_partitioned_index_does_no_harm(indexed: Unpack) -> None:
+@pytest.mark.parametrize(("pending", "later"), [(True, False), (False, False), (False, True)])
+def test_a_group_that_a_failed_write_has_begun_in_a_partitioned_index(
+    indexed: Unpack, pending: bool, later: bool
+) -> None:
+    """It does no harm until the write is rolled back: Hudi's own rollback leaves the log, which hides what comes later,
+    and its writers fail (1.2.0)."""
     copy = indexed("v9", "parted")
-    folder = copy.meta / "metadata/record_index"
-    name = min(path.name for path in folder.iterdir() if path.name.startswith("record-index-"))
-    put(folder / re.sub(r"-\d+-0_.*", "-0099-0_0-0-0_20991231000000000.hfile", name), b"")
-    assert _without_slice(copy) == ([], [])
+    folder, failed = copy.meta / "metadata/record_index", "20261123160933648"
+    whole = max(folder.glob(".record-index-*-0000-0_20261123160941059.log.1_*"))
+    bare = whole.name[1:].partition("_")[0].replace("-0000-0", "-0099-0")
+    put(folder / f".{bare}_{failed}.log.1_0-0-0", b"")
+    if later:
+        put(folder / whole.name.replace("-0000-0", "-0099-0"), whole.read_bytes())
+    if pending:
+        put(copy.meta / f"metadata/.hoodie/timeline/{failed}.deltacommit.requested")
+    told = f"files of a failed write hide all later logs of 1 file group: {bare}"
+    found = [("index-without-slice", ERROR, ".hoodie/metadata/record_index")], [("record_index", told)]
+    assert _without_slice(copy) == (([], []) if pending else found)
 
 
 def _without_slice(copy: Copy) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:

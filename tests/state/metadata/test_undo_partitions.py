@@ -230,3 +230,15 @@ def test_file_groups_that_a_removed_write_has_begun_go_with_it(tmp_path: Path, b
     plan = planned(copy, [last])
     assert ("record_index" in plan.kept) is begun_by_it
     assert {path.name for path in added} <= to_undo(plan, "record_index")
+
+
+def test_logs_that_the_first_log_of_a_failed_write_hides_are_in_the_way(tmp_path: Path) -> None:
+    """Hudi's own rollback leaves it in a partitioned record index, and its writers fail then (1.2.0)."""
+    copy = Copy("v9", "parted", support.unpack_indexed("v9", "parted", tmp_path))
+    index, (*_, kept, last) = copy.meta / "metadata/record_index", copy.commits
+    first = index / f".record-index-2026%2D01%2D03-0000-0_{kept}.log.1_0-0-0"
+    put(first)
+    assert "record_index" in planned(copy, [last]).kept
+    put(index / first.name.replace(kept, time_plus_ms(kept, -1)))
+    told = "the files of a failed write would hide later logs of the group record-index-2026%2D01%2D03-0000-0"
+    assert reasons(planned(copy, [last])) == {"record_index": told}
