@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 LISTED = "table/files/listed.py"
 LISTING = "table/metadata/listing.py"
+HIDDEN = "reports/health/test_indexes.py::test_a_group_that_a_failed_write_has_begun_in_a_partitioned_index"
 SAVED = "table/files/saved.py"
 NAMES = "formats/savepoint_names.py"
 WRITTEN = "table/files/written.py"
@@ -158,5 +159,28 @@ FAULTS = (
         "    return {}\n",
         "whoever reaches this host's address can send code to the workers of a local cluster",
         ("engine/test_jvm.py",),
+    ),
+    Fault(
+        LISTING,
+        "        hides += [file for file in logs if file.data.instant not in known]\n",
+        "",
+        "check and verify call a record index right into whose new groups no writer can write",
+        (HIDDEN,),
+    ),
+    Fault(
+        LISTING,
+        "        found[group[1]] = None if hides and partition != FILES else read\n",
+        "        found[group[1]] = read\n",
+        "check and verify call a record index right of which readers see nothing",
+        (HIDDEN,),
+    ),
+    Fault(
+        "state/metadata/undo.py",
+        "        if hiding(self._facts.metadata.rules, rest, committed, None):\n",
+        "        if False:\n",
+        "a record index is kept in which Hudi's writers do not find their own keys",
+        (
+            "state/metadata/test_undo_partitions.py::test_logs_that_the_first_log_of_a_failed_write_hides_are_in_the_way",
+        ),
     ),
 )

@@ -4,8 +4,6 @@ from tests.mutants.fault import Fault
 
 UNDO = "state/metadata/undo.py"
 FATE = "state/metadata/treatment.py"
-LISTING = "table/metadata/listing.py"
-HIDDEN = "reports/health/test_indexes.py::test_a_group_that_a_failed_write_has_begun_in_a_partitioned_index"
 TEST = "state/metadata/test_undo.py"
 REASONS = "state/metadata/test_undo_partitions.py"
 BACK = f"{TEST}::test_what_is_left_lists_the_files_of_the_target"
@@ -241,27 +239,6 @@ FAULTS = (
         "            return\n",
         "a file group without a committed slice stays, and queries miss rows",
         (f"{REASONS}::test_a_file_group_without_a_committed_slice",),
-    ),
-    Fault(
-        UNDO,
-        "        if hiding(self._facts.metadata.rules, rest, committed, None):\n",
-        "        if False:\n",
-        "a record index is kept in which Hudi's writers do not find their own keys",
-        (f"{REASONS}::test_logs_that_the_first_log_of_a_failed_write_hides_are_in_the_way",),
-    ),
-    Fault(
-        LISTING,
-        "        hides += [file for file in logs if file.data.instant not in known]\n",
-        "",
-        "check and verify call a record index right into whose new groups no writer can write",
-        (HIDDEN,),
-    ),
-    Fault(
-        LISTING,
-        "        found[group[1]] = None if hides and partition != FILES else read\n",
-        "        found[group[1]] = read\n",
-        "check and verify call a record index right of which readers see nothing",
-        (HIDDEN,),
     ),
     Fault(
         UNDO,
