@@ -172,7 +172,6 @@ WORDS = {
     "FileExplained.bytes": "Size of the file; null if it is not there.",
     "FileExplained.modified_utc": "When the file was changed last; null if it is not there.",
     "FileExplained.why": "The fate in words.",
-    "deleted_by": "The command or table service that deletes it; null if it is not deletable.",
     "FileEvent.problem": "Why the instant's records cannot be read.",
     # Table services, rollbacks, restores
     "diagnosis": "What a pending one waits for, and the command that ends it; null if it is completed.",

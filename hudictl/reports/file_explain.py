@@ -28,6 +28,7 @@ from hudictl.table.metadata.listing import read_known
 from hudictl.table.table import Table
 
 CLEAN, ORPHANS = "a clean, when its policy allows it", "`hudictl orphans delete`"
+_THEN = "; time travel and a restore to a commit of then need it"
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class FileExplained:
     ``instant`` is that of its write, by its name; of logs below table version 8 that of their file slice. ``action``,
     ``state`` and ``timeline`` are the instant's; None if it is on no timeline. ``written_by`` is the newest completed
     write of the active timeline that names it. ``fate`` is read, saved, planned, pending, replaced, older, orphan or
-    unread; of a file that is not there deleted, missing or unknown. ``deletable``: nothing is known that needs it, and
-    ``deleted_by`` says what deletes it.
+    unread; of a file that is not there deleted, missing or unknown. ``deletable``: nothing is known that needs it, nor
+    time travel or a restore to a commit of then. ``deleted_by``: the command or table service that deletes it.
     """
 
     path: str
@@ -101,7 +102,8 @@ def explain_file(table: Table, engine: Engine, wanted: Wanted) -> FileExplained:
         **its_instant,
         written_by=writers_of(facts.written.files, {file.partition: [data.name]}).get(file.path),
         **fate._asdict(),
-        deletable=fate.deleted_by is not None,
+        # What a completed write has written is missed by time travel and restores, and in the metadata table's listing.
+        deletable=fate.deleted_by is not None and fate.fate not in ("older", "replaced", "planned"),
     )
 
 
@@ -126,7 +128,7 @@ def _fates(facts: Facts, engine: Engine, file: StoredFile, group: Sequence[Store
         yield _Fate("planned", f"the pending table service {service} reads it")
     yield from _deletions(facts, file)
     if any(name in names for names in slices):
-        yield _Fate("older", "its file group has a newer file slice, which queries read", CLEAN)
+        yield _Fate("older", f"its file group has a newer file slice, which queries read{_THEN}", CLEAN)
     yield _Fate("unread", "no file slice has it, and nothing proves that it is not needed")
 
 
@@ -139,7 +141,7 @@ def _deletions(facts: Facts, file: StoredFile) -> Iterator[_Fate]:
             yield _Fate("planned", f"the pending clean {clean} deletes it", f"the next clean, by the plan of {clean}")
     for instant in timeline.having(REPLACECOMMIT):
         if instant.completed and data.file_id in facts.commits[instant.time].replaced.get(partition, ()):
-            yield _Fate("replaced", f"{instant.time} replaced its file group: queries do not read it", CLEAN)
+            yield _Fate("replaced", f"{instant.time} replaced its file group: queries do not read it{_THEN}", CLEAN)
 
 
 def _of_pending(facts: Facts, file: StoredFile) -> _Fate:

@@ -151,12 +151,12 @@ def test_what_a_clean_has_deleted_or_will(unpack: Unpack, version: str) -> None:
     assert "the clean " in found.why
     read = max(path for path in copy.data() if copy.commits[-1] in path)
     older = next(path for path in sorted(copy.data()) if explain(copy, path).fate == "older")
-    assert explain(copy, older).deleted_by == CLEAN
+    assert (explain(copy, older).deletable, explain(copy, older).deleted_by) == (False, CLEAN)
     copy.write(f"{LATER}.clean.requested", records.clean_plan([read, older], base=str(copy.path)))
     found = explain(copy, older)
     assert (found.fate, found.deletable, found.deleted_by) == (
         "planned",
-        True,
+        False,
         f"the next clean, by the plan of {LATER}",
     )
     # A plan that harms: `check` says so.
@@ -185,7 +185,7 @@ def test_queries_read_the_slice_below_a_pending_compaction(unpack: Unpack, versi
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_what_a_pending_service_reads_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")
-    older = next(path for path in sorted(copy.data()) if path.endswith("parquet") and explain(copy, path).deletable)
+    older = next(path for path in sorted(copy.data()) if path.endswith("parquet") and explain(copy, path).deleted_by)
     partition, _, name = older.rpartition("/")
     plan = records.compaction_plan(
         [{"partitionPath": partition, "fileId": name.partition("_")[0], "dataFilePath": name}]
@@ -231,7 +231,7 @@ def test_an_orphan_of_which_nothing_is_known_stays(unpack: Unpack, version: str)
 def test_behind_a_link_nothing_is_deletable(unpack: Unpack, version: str) -> None:
     """Another table may have the folder, too."""
     copy = unpack(version, "cow_part")
-    path = next(path for path in sorted(copy.data()) if explain(copy, path).deletable and path.startswith("part-0"))
+    path = next(path for path in sorted(copy.data()) if explain(copy, path).deleted_by and path.startswith("part-0"))
     (copy.path / "part-0").rename(copy.path.parent / "elsewhere")
     (copy.path / "part-0").symlink_to(copy.path.parent / "elsewhere")
     found = explain(copy, path)

@@ -68,8 +68,8 @@ def history(given: ListOptions, file: str, partition: str | None) -> None:
 def explain(common: TableOptions, engine_options: EngineOptions, file: str, partition: str | None) -> None:
     """Explain one data file: the parts of its name, why it is there, and whether it may be deleted.
 
-    It is not deletable if queries, a restore to a savepoint, or a plan need it, or if nothing proves that they do not.
-    Whether other tables use it is not known.
+    It is not deletable if queries, time travel, a restore or a plan need it, or if nothing proves that they do not: an
+    older file of a completed write is left to Hudi's cleaning. Whether other tables use it is not known.
     """
     from hudictl.render.text import print_facts
 

@@ -8,6 +8,13 @@ HISTORY = "reports/file_history.py"
 FAULTS = (
     Fault(
         EXPLAIN,
+        ' and fate.fate not in ("older", "replaced", "planned"),\n',
+        ",\n",
+        "files that time travel reads are called deletable",
+        ("reports/test_file_explain.py::test_what_a_clean_has_deleted_or_will",),
+    ),
+    Fault(
+        EXPLAIN,
         "slices[: len(without_base) + 1]",
         "slices[:1]",
         "the slice below a pending compaction is called deletable",
