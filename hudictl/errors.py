@@ -138,7 +138,7 @@ class Interrupted(HudictlError):
 
     slug = "interrupted"
     exit_code = 130
-    meaning = "interrupted (SIGINT, SIGTERM): run the same command again to continue"
+    meaning = "interrupted (SIGINT, SIGTERM): the same command continues; the message also names the way back, if any"
 
 
 def vanished(error: FileNotFoundError) -> StorageFailed:

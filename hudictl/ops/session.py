@@ -21,7 +21,7 @@ from hudictl.table.archive_lost import ARCHIVE_REPAIR
 from hudictl.table.kept import DROP_OPERATION, UNDO_OPERATION, Room, keeping, new_room, read_room, room_of
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Contend, Hold, hold
-from hudictl.table.operations import Operation, recorded_all
+from hudictl.table.operations import SERVICE_REMOVE, Operation, recorded_all
 from hudictl.table.probe import probe_delete
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import instant_now
@@ -42,7 +42,7 @@ class Kind(Enum):
     WITHDRAW_RESTORE = "withdraw restore"
     REMOVE_LEFTOVERS = "remove leftovers"
     DISCARD_ROLLBACKS = "discard rollbacks"
-    SERVICE_REMOVE = "remove table service"
+    SERVICE_REMOVE = SERVICE_REMOVE
     LOCK_BREAK = "lock break"
     SET_PROPERTY = "table set-property"
     PARTITION_REPAIR = "partition repair"
@@ -208,10 +208,11 @@ def changing_all(
             storage = session.table.storage
             return recorded_all(storage, operations, session.command, lambda: work(run), session.secrets)
         except (StorageFailed, EngineFailed, Interrupted) as error:
-            left = _left(session.table, kind, times[0], error.hint)
+            left = _left(session.table, kind, times[0], error.hint, interrupted=isinstance(error, Interrupted))
             raise type(error)(error.message, hint=left, **error.fields) from error
         except KeyboardInterrupt:
-            raise Interrupted("interrupted", hint=_left(session.table, kind, times[0], _AGAIN)) from None
+            left = _left(session.table, kind, times[0], _AGAIN, interrupted=True)
+            raise Interrupted("interrupted", hint=left) from None
 
 
 def keeping_files(
@@ -308,7 +309,7 @@ def change_on_engine(
         raise
 
 
-def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
+def _left(table: Table, kind: Kind, time: str, hint: str, *, interrupted: bool = False) -> str:
     """The hint after a failure or an interruption: what is pending, and how to continue. Only restores and rollbacks
     leave a pending instant; other operations are run again."""
     if kind not in _PENDING:
@@ -335,4 +336,6 @@ def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
         writers = no_writer(eager_only=stopped[0].eager_only) if stopped else "the next writer may finish it"
         if hidden:
             writers += f", and readers do not see its commit any more{'' if back else ': there is no way back'}"
-    return f"the {kind.value} {time} is still pending: {writers}; {'; or '.join((_AGAIN, *ways))}"
+    # Who has interrupted it may want to go back: the same command goes on to delete files.
+    ways = ways if interrupted and ways else [_AGAIN, *ways]
+    return f"the {kind.value} {time} is still pending: {writers}; {'; or '.join(ways)}"

@@ -18,6 +18,8 @@ from hudictl.formats.limits import RECORD_BYTES
 from hudictl.secrets import masked
 from hudictl.storage import Storage, entries_of, read_whole
 
+SERVICE_REMOVE = "remove table service"
+"""The kind of operation that removes a pending clean or indexing."""
 LATER_WRITES = "later_writes"
 """Key of a restore's plan: the writes that appeared while it ran, and are removed with it."""
 _SCHEMA_VERSION = 1

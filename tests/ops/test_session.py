@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import Conflict, EngineFailed, StorageFailed
+from hudictl.errors import Conflict, EngineFailed, HudictlError, Interrupted, StorageFailed
 from hudictl.ops.clean_up import litter
 from hudictl.ops.clean_up.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
 from hudictl.ops.copy.execute import execute_copy
@@ -285,3 +285,18 @@ def test_no_marker_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -
     in_the_middle(monkeypatch, "hudictl.ops.clean_up.litter.plan_marker_deletion", lambda: take_over(copy))
     stops(lambda: litter.delete_markers(session(copy.table, Silent()), plan))
     assert marker.exists()
+
+
+@pytest.mark.parametrize("error", [Interrupted, StorageFailed])
+def test_who_interrupts_a_restore_is_shown_the_way_back(unpack: Unpack, error: type[HudictlError]) -> None:
+    """The same command goes on to delete files: only a failure is to be tried again."""
+    copy = unpack("v9", "cow_savepoints")
+
+    def stops() -> None:
+        raise error("it stops here")
+
+    with pytest.raises(error) as caught:
+        restore(copy, copy.savepoints[-1], At("delete files", stops))
+    assert ("run the same command again" in caught.value.hint) == (error is StorageFailed)
+    assert "`hudictl resume`: " in caught.value.hint
+    assert "`hudictl resume --withdraw`: " in caught.value.hint

@@ -20,7 +20,7 @@ from hudictl.phrases import command_of
 from hudictl.state.facts import Facts, Signs, read_facts
 from hudictl.state.files.savepoints import readable_partitions
 from hudictl.state.services.harmful_cleans import harmful_cleans, stays_listed
-from hudictl.state.services.stalled import drop_first, partitions_in_the_making
+from hudictl.state.services.stalled import drop_first, partitions_in_the_making, what_is_built
 from hudictl.state.timeline.clean_plans import cleans_without_plan
 from hudictl.state.timeline.targets import what_it_may_be
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
@@ -205,4 +205,4 @@ def _indexing_reason(table: Table, instant: Instant) -> str:
             instant=instant.time,
             partitions=list(making),
         )
-    return "nothing of it is in the metadata table"
+    return f"it has not ended, and {what_is_built(table, instant)}"

@@ -155,8 +155,8 @@ def nothing_pending(timeline: Timeline) -> None:
         if instant.pending:
             raise Refused(
                 f"{instant} of the metadata table is pending: it may need files of an index",
-                hint="let a writer commit once, which ends it; or drop the whole metadata table: "
-                "`hudictl metadata drop`",
+                hint="let writers go on until one ends it, which may take some commits (1.2.0); or drop the whole "
+                "metadata table: `hudictl metadata drop`",
                 instant=instant.time,
             )
 

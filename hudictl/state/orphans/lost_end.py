@@ -16,6 +16,8 @@ from hudictl.state.orphans.find import find_orphans, without_record
 from hudictl.state.orphans.ownership import has_strangers, strange_times
 from hudictl.table.files.slices import StoredFile
 from hudictl.table.metadata.listing import naming_nothing
+from hudictl.table.operations import SERVICE_REMOVE, operations_on
+from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 
 
@@ -92,6 +94,7 @@ def lost_inside(facts: Facts, metadata: Timeline) -> frozenset[str]:
     spans = list(_restored(facts)) if gone else []
     gone = {time for time in gone if not any(since < time <= until for since, until in spans)}
     gone -= _of_indexings(facts, gone)
+    gone = {time for time in gone if not _is_removed_indexing(facts.table, time)}
     return without_record(facts, gone - naming_nothing(facts.table, gone) if gone else gone)
 
 
@@ -104,6 +107,12 @@ def _of_indexings(facts: Facts, times: Collection[str]) -> frozenset[str]:
         return frozenset()
     known = frozenset(entry.time for entry in facts.timeline.instants)
     return frozenset(between.difference(*facts.sweep.over("look for lost writes", partial(strange_times, known))))
+
+
+def _is_removed_indexing(table: Table, time: str) -> bool:
+    """hudictl removes a pending one without an instant of its own; the metadata table may have its delta commit."""
+    removals = operations_on(table.storage, SERVICE_REMOVE, time)
+    return any(found.plan.get("action") == INDEXING for found in removals)
 
 
 def _restored(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -88,7 +88,7 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
         elif making:
             meaning += f"; it has started in the metadata table ({', '.join(making)})"
         else:
-            meaning += "; writers and cleans still work, but the index is not built"
+            meaning += f"; writers and cleans still work, but {what_is_built(table, instant)}"
         if making:
             meaning += f"; {drop_first(making)}"
         elif instant.time in late:
@@ -125,6 +125,17 @@ def partitions_in_the_making(table: Table, instant: Instant) -> tuple[str, ...]:
     planned = _planned(table, instant)
     begun = [name for name in table.metadata_partitions_inflight if name in planned or not planned]
     return tuple(sorted({*begun, *_written(table, instant.time)}))
+
+
+def what_is_built(table: Table, instant: Instant) -> str:
+    """What the metadata table has of a pending indexing that has written nothing under its own time: CREATE INDEX
+    builds under another one, and later writes do (1.2.0)."""
+    planned = _planned(table, instant)
+    used = [name for name in planned if name in table.metadata_partitions]
+    if used:
+        return f"{', '.join(used)} is in use: other writes have built it"
+    bare = [name for name in planned if _data_files(table, name)]
+    return f"readers do not use the files in {', '.join(bare)}" if bare else "the index is not built"
 
 
 def _planned(table: Table, instant: Instant) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from hudictl.formats.restore import StoredRestorePlan, encode_metadata, encode_p
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.copy.plan import CopyOptions
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
+from hudictl.table.operations import SERVICE_REMOVE, Operation, recorded
 from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.copy_support import made
@@ -111,6 +112,20 @@ def test_what_an_indexing_wrote_to_the_metadata_table_is_not_lost(unpack: Unpack
     for path in paths:
         drop(copy.path / path)
     assert "instant-lost" not in {entry.finding for entry in check(copy)}
+
+
+@pytest.mark.parametrize("action", ["indexing", "clean"])
+def test_nor_what_an_indexing_wrote_that_hudictl_has_removed(unpack: Unpack, action: str) -> None:
+    """It died behind its build, and was rolled back (1.2.0). Of a clean nothing is in the metadata table before it
+    completes."""
+    copy = unpack("v9", "cow_part")
+    lost = copy.commits[1]
+    for path in lose(copy, lost):
+        drop(copy.path / path)
+    assert "instant-lost" in {entry.finding for entry in check(copy)}
+    removal = Operation(LATER, SERVICE_REMOVE, lost, {"action": action})
+    recorded(copy.table.storage, removal, "", lambda: InstantInfo(lost, action))
+    assert ("instant-lost" in {entry.finding for entry in check(copy)}) == (action == "clean")
 
 
 @pytest.mark.parametrize("name", ["downgraded_cow", "downgraded_mor"])

@@ -4,14 +4,28 @@ import pytest
 
 from hudictl.errors import Refused
 from hudictl.formats.plans import decode_compaction_groups, without_operations
+from hudictl.ops.clean_up.service import plan_service_removal
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health import services
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
+from hudictl.table.properties import update_properties
 from hudictl.table.timeline.active import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, restore, rollback_of, tree
+from tests.helpers import (
+    ENGINE,
+    Copy,
+    attempt,
+    drop,
+    first_command,
+    in_the_middle,
+    put,
+    restore,
+    rollback_of,
+    session,
+    tree,
+)
 from tests.ops.clean_up.service_support import DAMAGES, broken_clean, index_plan, indexing, left
 from tests.reports.health.check_support import VERSIONS, brief, check
 from tests.reports.health.services_support import follow, planned, scheduled
@@ -228,6 +242,29 @@ def test_an_indexing_that_has_outlived_a_restore_is_not_executed(unpack: Unpack,
     assert ("--mode execute" in found.meaning) is not late
     assert follow(copy, first_command(found)) == 0
     assert left(copy) == []
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        (True, "bloom_filters is in use: other writes have built it"),
+        (False, "readers do not use the files in bloom_filters"),
+    ],
+)
+def test_an_index_that_is_there_beside_its_indexing_is_said(
+    unpack: Unpack, version: str, listed: bool, told: str
+) -> None:
+    """CREATE INDEX that died (1.2.0): another write has built the index, or files of it are in no use."""
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    put(copy.meta / f"metadata/bloom_filters/bloom-filters-0000-0_0-1-2_{copy.commits[-1]}.hfile")
+    if listed:
+        update_properties(copy.table.storage, {"hoodie.table.metadata.partitions": "bloom_filters,files"})
+    (found,) = [entry for entry in check(copy) if entry.finding == "pending-indexing"]
+    assert told in found.meaning
+    assert "not built" not in found.meaning
+    assert told in plan_service_removal(session(copy.table), LATER).reason
 
 
 @VERSIONS
