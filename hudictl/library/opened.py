@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from hudictl.errors import UsageError
 from hudictl.library.access import Access
 from hudictl.library.rows import Rows
 from hudictl.library.times import Time, time_of
@@ -91,6 +92,9 @@ class Opened:
         """The filter for some times. Raises UsageError."""
         from hudictl.reports.timeline import TimelineFilter
 
+        unknown = times.keys() - Times.__annotations__.keys()
+        if unknown:
+            raise UsageError(f"{min(unknown)}: no such argument", hint=f"there are {', '.join(Times.__annotations__)}")
         since, until = times.get("since"), times.get("until")
         return TimelineFilter(
             since=time_of(self.core, since, "--since") if since else "",

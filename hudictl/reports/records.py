@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar
 
-from hudictl.errors import Conflict, HudictlError, Unreadable
+from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant, check_written
 from hudictl.formats.avro import Body
@@ -102,6 +102,9 @@ def _active(table: Table, instant: Instant, where: str, plans: bool) -> Recorded
         return replace(found, done=done, plan=_fields(table, instant.file(State.REQUESTED)) if plans else None)
     except Conflict as error:
         return next(iter(_now_archived(table, instant, plans)), replace(found, problem=error.message))
+    except StorageFailed:
+        # The file may be whole.
+        raise
     except HudictlError as error:
         return replace(found, problem=error.message)
 

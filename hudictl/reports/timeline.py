@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby, islice
 
-from hudictl.errors import HudictlError, Unreadable
+from hudictl.errors import HudictlError, StorageFailed, Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant, check_written
@@ -225,6 +225,9 @@ def _row(table: Table, instant: Instant | ArchivedInstant, where: str, body: Bod
             metadata = _commit(table, instant, body)
         elif instant.action in DETAILED:
             detail = _detail(table, instant, body)
+    except StorageFailed:
+        # The file may be whole.
+        raise
     except HudictlError as error:
         problem = error.message
 

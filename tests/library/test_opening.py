@@ -215,3 +215,10 @@ def test_a_copy_goes_on_and_is_done(copy: Copy, tmp_path: Path) -> None:
     nothing = table.copy(to, copy.commits[0], options).plan().nothing
     assert nothing == f"the copy at file://{to} is done, and verified: nothing to do"
     assert {row.partition for row in hudictl.open(to, engine="local").partitions()} == {"part-0", "part-1"}
+
+
+@pytest.mark.parametrize("word", ["limit", "untill", "actions"])
+def test_an_argument_that_there_is_not(copy: Copy, word: str) -> None:
+    """It is not taken for no condition."""
+    with hudictl.open(copy.path) as table, pytest.raises(UsageError, match=f"^{word}: no such argument"):
+        list(table.commits(**{word: "7d"}))

@@ -1,12 +1,14 @@
 """The whole history of a table, out of both timelines; and that no more is read than is shown."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
-from hudictl.errors import Unreadable
+from hudictl.errors import StorageFailed, Unreadable
+from hudictl.reports.commits import commit_rows
 from hudictl.reports.instant import inspect_instant
 from hudictl.reports.records import records_of
 from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
@@ -264,3 +266,21 @@ def test_a_request_alone_and_a_damaged_result(unpack: Unpack) -> None:
     (row,) = [row for row in rows(copy) if row.action == "rollback"]
     assert row.detail is None
     assert requested.name in str(row.problem)
+
+
+@pytest.mark.parametrize("rows", [timeline_rows, commit_rows])
+def test_a_file_that_the_store_does_not_give_is_no_damage(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, rows: Callable[..., Iterable[object]]
+) -> None:
+    """Nobody may put it back from a backup then."""
+    copy, read = unpack("v9", "cow_part"), LocalStorage.read
+    first, table = copy.commits[0], copy.table
+
+    def refused(storage: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+        if f"{first}_" in path:
+            raise StorageFailed(f"cannot read {path}: Permission denied", path=path)
+        return read(storage, path, start, length)
+
+    monkeypatch.setattr(LocalStorage, "read", refused)
+    with pytest.raises(StorageFailed, match="Permission denied"):
+        list(rows(table, TimelineFilter()))
