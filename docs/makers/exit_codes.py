@@ -38,8 +38,9 @@ _ADVICE = """\
 - **12**: stop the writers and table services, or wait for the other operator. Then run the same command again.
   But if `apply` reports that the table has changed since the plan was made: make a new plan. The operation stopped
   before its first change, or between two steps: `hudictl table show` reports whether it is pending.
-- **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; follow the message. Only an undo, or
-  `resume --withdraw`, also ends with 13 where another process has changed the table meanwhile: `table show` says what has begun.
+- **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; follow the message.
+  Only an undo, or `resume --withdraw`, also ends with 13 where another process has changed the table meanwhile:
+  `hudictl table show` reports what has begun.
 - **14**: a file of the table is damaged; the message names it. `hudictl check` names the command that mends it. If
   there is none, put the file back from a backup.
 - **1**: a bug. Set `HUDICTL_DEBUG=1` to get the traceback, and report it."""

@@ -78,14 +78,17 @@ def test_a_restore_whose_files_it_deletes_cannot_be_undone_and_says_so(
         assert not findings(base)
 
 
+@pytest.mark.short("wait_for_queries-v9", "stage_metadata-v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
-def test_it_takes_nothing_that_an_undo_brings_back(judge: Judges, tmp_path: Path, version: str) -> None:
-    """Of a restore that died once its files were gone: with each batch of files, and each instant, a writer comes."""
+@pytest.mark.parametrize("step", ["wait_for_queries", "stage_metadata"])
+def test_it_takes_nothing_that_an_undo_brings_back(judge: Judges, tmp_path: Path, version: str, step: str) -> None:
+    """Of a restore that died before or after its files were moved: a writer comes as soon as the undo has begun, and
+    with each batch of files, and each instant."""
     hudi, base = judge(version), tmp_path / "table"
     first = _made(hudi, base)
     seen = hudi.both_rows(base)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(restoring, "stage_metadata", lambda *_, **__: _dies())
+        patch.setattr(restoring, step, lambda *_, **__: _dies())
         assert (
             product.command(base, "restore", "--to-instant", first, "--keep-files", idle="0s")
             == StorageFailed.exit_code
@@ -101,6 +104,7 @@ def test_it_takes_nothing_that_an_undo_brings_back(judge: Judges, tmp_path: Path
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(undoing, "put_back", beside)
+        patch.setattr(undoing, "settle", lambda: _writes(hudi, base))
         assert product.command(base, "undo", time, idle="0s") == 0
     assert len(came) > 6
     assert hudi.both_rows(base) == seen

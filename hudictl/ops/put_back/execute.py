@@ -124,6 +124,9 @@ def _put_back(session: Session, plan: UndoPlan, idle_ms: int, run: Begun[tuple[C
     keep_writers_out(table, room)
     contents = contents_of(table, room)
     _make_pending(session, room)
+    if not is_shown(table, room):
+        _disarm(session, room, contents)
+        contents = contents_of(table, room)
     settle()
     # Of a write that never completed, or of none: if it is older than the first commit, readers that list folders see
     # its rows. Only the metadata table hides them.
@@ -164,8 +167,6 @@ def _show_again(
     they look for none. Returns what the room has now."""
     table = session.table
     enter("put files back", contents)
-    _disarm(session, room, contents)
-    contents = contents_of(table, room)
     hidden = [path for path in contents.kept if not _is_shown(session, path)]
     parts = {_part_of(path) for path in (*contents.kept, *contents.made) if of_metadata_table(path)}
     # The undo of a repair may have brought damaged properties back already.
@@ -199,9 +200,9 @@ def _show_again(
 
 
 def _disarm(session: Session, room: Room, contents: Contents) -> None:
-    """Before data files come back: a writer that cleans eagerly executes the operation's pending rollbacks, and rolls
-    back what it has un-published, before it notices the restore that keeps it out (Hudi 0.15.0 to 1.2.0). So nothing of
-    these commits is pending any more, until they are completed again."""
+    """A writer that cleans eagerly executes the operation's pending rollbacks, and rolls back what it has un-published,
+    before it notices the restore that keeps it out (Hudi 0.15.0 to 1.2.0). So nothing of these commits is pending any
+    more, until they are completed again."""
     table, timeline = session.table, load_timeline(session.table)
     again = {*completed_again(table, contents)}
     for entry in timeline.having(ROLLBACK):

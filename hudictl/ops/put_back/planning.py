@@ -191,7 +191,7 @@ def to_be_back(session: Session, signs: Signs, room: Room, contents: Contents) -
     there = nothing_lost(table, signs.timeline, room, contents)
     plans = own_plans(table, signs.timeline, contents) if table.rules.needs_rollback_blocks else ()
     if plans:
-        facts = read_facts(table, session.engine, signs, session.monitor.note)
+        facts = read_facts(table, session.engine, signs, session.monitor.note, damaged_ok=True, profiles_ok=True)
         made = {path.rpartition("/")[2] for path in contents.made}
         foreign = sorted({*logs_with_blocks(facts, session.engine, plans)} - made)
         if foreign:

@@ -18,7 +18,7 @@ GIVEN_UP = f"{TEST}::test_given_up_no_rollback_of_a_commit_that_is_back_is_pendi
 FAULTS = (
     Fault(
         EXECUTE,
-        "    _disarm(session, room, contents)\n",
+        "        _disarm(session, room, contents)\n",
         "",
         "a writer deletes for good what an undo has just brought back",
         (UNARMED,),
