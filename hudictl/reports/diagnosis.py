@@ -7,7 +7,8 @@ from hudictl.formats.instants import CLEAN, Instant, State
 from hudictl.phrases import span
 from hudictl.state.facts import read_signs
 from hudictl.state.services.stalled import find_stalled
-from hudictl.state.timeline.unfinished import Remedy, find_unfinished, in_words
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import find_unfinished, in_words
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.state.writers.failed_writes import pending_writes_seen
 from hudictl.table.table import Table

@@ -13,7 +13,8 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.clean_plans import check_last_clean, pending_cleans
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, Remedy, find_unfinished, in_words, no_writer
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished, in_words, no_writer
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers.activity import DEFAULT_IDLE_MS
 from hudictl.state.writers.failed_writes import FAILED_WRITE, pending_writes_seen

@@ -23,7 +23,7 @@ from hudictl.reports.table import TableDescription, describe_table
 from hudictl.reports.timeline import Entry, TimelineFilter, TimelineRow, instants_readable, rows_of
 from hudictl.reports.timeline_bars import Bars, metadata_bars, timeline_bars
 from hudictl.state.services.due import ARCHIVE, CLEANING, COMPACT, due_of
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.writers.heartbeats import HeartbeatRow, heartbeat_rows
 from hudictl.table.clock import storage_now_ms, try_clock
 from hudictl.table.settings import Settings

@@ -7,7 +7,8 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.services.blocks import with_remedies
 from hudictl.state.services.due import ARCHIVE, MANIFEST, Blocker, Due, due_of, thresholds
 from hudictl.state.services.left_manifests import left_manifests, readable_metadata_table
-from hudictl.state.timeline.unfinished import RESUME, Remedy
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import RESUME
 from hudictl.table.settings import Settings
 from hudictl.table.table import Table
 

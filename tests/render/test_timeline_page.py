@@ -22,7 +22,7 @@ from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
 from hudictl.reports.timeline_bars import Bar, Bars, Lane
 from hudictl.reports.timeline_report import PendingInstant, SizeBin, SliceSizes, TimelineReport
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.writers.heartbeats import HeartbeatRow
 from hudictl.table.locks.config import LockSign
 

@@ -8,7 +8,8 @@ from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named, unreadable
 from hudictl.state.facts import Facts
 from hudictl.state.services.left_manifests import left_manifests
-from hudictl.state.timeline.unfinished import RESUME, Remedy
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import RESUME
 from hudictl.state.timeline.unread import archived_later, back_again, passed_over
 from hudictl.state.timeline.unread import unread as find_unread
 from hudictl.table.timeline.archive import torn_logs

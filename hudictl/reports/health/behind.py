@@ -37,7 +37,7 @@ from hudictl.state.services.due import (
     thresholds,
 )
 from hudictl.state.services.overdue import Kept, overdue
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.table.files.saved import SavedNames
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
 from hudictl.table.timeline.active import instant_now, load_timeline

@@ -38,7 +38,8 @@ from hudictl.state.orphans.lost_end import lost_end, lost_inside
 from hudictl.state.services.harmful_cleans import harmful_cleans, has_run
 from hudictl.state.timeline.clean_plans import removal_of
 from hudictl.state.timeline.dropped import told_dropped, ways_out
-from hudictl.state.timeline.unfinished import RESUME, Remedy
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import RESUME
 from hudictl.table.copied import RECORD, read_record
 from hudictl.table.files.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.files.slices import StoredFile

@@ -17,9 +17,10 @@ from hudictl.state.facts import Facts
 from hudictl.state.files.late_blocks import SliceBlocks
 from hudictl.state.orphans.lost_end import blocks_after_last
 from hudictl.state.timeline.dropped import dropped_partitions
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.timeline.removed import ways_to
 from hudictl.state.timeline.service_plans import service_of
-from hudictl.state.timeline.unfinished import Remedy, in_words
+from hudictl.state.timeline.unfinished import in_words
 from hudictl.table.archive_lost import lost_until
 from hudictl.table.metadata.listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings

@@ -16,8 +16,8 @@ from hudictl.phrases import command_of, count_of, first_few, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services.stalled import find_stalled
 from hudictl.state.timeline.overwritten import is_clustering, undone_by
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_files, service_of
-from hudictl.state.timeline.unfinished import Remedy
 from hudictl.storage import entries_of, first_elsewhere
 from hudictl.table.files.slices import Group, StoredFile
 from hudictl.table.settings import CLUSTERING_UPDATES

@@ -8,7 +8,8 @@ from hudictl.reports.health.finding import ERROR, INFO, UNREADABLE, WARNING, Fin
 from hudictl.state.timeline.ahead import commits_ahead
 from hudictl.state.timeline.damaged import Damaged, Way, damaged_files, remedy_of_damage
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
-from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, UNDO_BEGUN, Remedy, find_unfinished
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import ARMED_ROLLBACK, RESUME, UNDO_BEGUN, find_unfinished
 
 
 def unfinished(look: Look) -> Iterator[Finding]:

@@ -7,7 +7,8 @@ from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, S
 from hudictl.phrases import command_of
 from hudictl.state.facts import Signs
 from hudictl.state.services.due import METADATA, PENDING, SAVEPOINT, Blocker
-from hudictl.state.timeline.unfinished import Remedy, find_unfinished
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import find_unfinished
 from hudictl.state.writers.failed_writes import pending_writes_seen
 from hudictl.table.table import Table
 

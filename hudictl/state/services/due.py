@@ -25,7 +25,7 @@ from hudictl.formats.instants import (
     time_plus_ms,
 )
 from hudictl.state.services.overdue import Kept
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.table.metadata.place import open_metadata_table
 from hudictl.table.rules import Rules
 from hudictl.table.settings import (

@@ -11,7 +11,8 @@ from hudictl.formats.plans import decode_index_plan
 from hudictl.formats.releases import V1_2
 from hudictl.phrases import command_of, quoted
 from hudictl.state.timeline.clean_plans import cleans_without_plan, removal_of
-from hudictl.state.timeline.unfinished import Remedy, lately_active
+from hudictl.state.timeline.remedy import Remedy
+from hudictl.state.timeline.unfinished import lately_active
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant

@@ -23,7 +23,7 @@ from hudictl.formats.instants import (
     instant_file_name,
 )
 from hudictl.phrases import command_of
-from hudictl.state.timeline.unfinished import Remedy
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline, read_instant
 from hudictl.table.timeline.commits import read_requested_replace

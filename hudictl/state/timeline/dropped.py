@@ -6,19 +6,16 @@ partition that has no file group any more.
 
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.phrases import command_of, count_of, first_few
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.table.files.choose import is_of_other_groups
 from hudictl.table.files.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline.active import Timeline
 from hudictl.table.timeline.commits import Commits, LazyCommits
-
-if TYPE_CHECKING:
-    from hudictl.state.timeline.unfinished import Remedy
 
 
 def dropped_partitions(
@@ -71,10 +68,8 @@ def told_dropped(dropped: Mapping[str, str], files: Mapping[str, Collection[str]
     )
 
 
-def ways_out(savepoint: str, later: Collection[str], *, restorable: bool = True) -> "tuple[Remedy, ...]":
+def ways_out(savepoint: str, later: Collection[str], *, restorable: bool = True) -> tuple[Remedy, ...]:
     """The commands after which no savepoint depends on such a partition. ``later`` are savepoints after it."""
-    from hudictl.state.timeline.unfinished import Remedy
-
     options = ["--delete-later-savepoints"][: len(later)]
     what = f"later commits{' and savepoints' if later else ''} are removed"
     restore = Remedy(command_of("restore", savepoint, options=options), f"the partition is back; {what}")

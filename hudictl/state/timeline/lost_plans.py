@@ -7,8 +7,8 @@ from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, REPL
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of
 from hudictl.state.facts import Facts
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.timeline.service_plans import logs_of_later_writes, service_groups
-from hudictl.state.timeline.unfinished import Remedy
 from hudictl.table.files.slices import Group, file_slices, group_files
 from hudictl.table.files.view import committed_without
 from hudictl.table.table import Table

@@ -27,6 +27,7 @@ from hudictl.state.as_left import refusal
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, worked_on
 from hudictl.state.timeline.built_on import builds_on
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.timeline.service_plans import service_of
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
 from hudictl.table.kept import Room, begun_undo, contents_of, read_room, room_of
@@ -51,14 +52,6 @@ _WITHDRAWN = (
     "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay "
     "deleted; only possible while no data file is deleted"
 )
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """A command that ends a state, and the result of that command."""
-
-    command: str
-    leaves: str
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from hudictl.phrases import command_of, span
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.timeline.lost_plans import has_lost_plan, remedy_of_lost_plan
+from hudictl.state.timeline.remedy import Remedy
 from hudictl.state.timeline.targets import BOOTSTRAP_AGAIN
-from hudictl.state.timeline.unfinished import Remedy, eager_cleaning_fails, remedy_of_restore, rollback_of
+from hudictl.state.timeline.unfinished import eager_cleaning_fails, remedy_of_restore, rollback_of
 from hudictl.state.writers.activity import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.files.sweep import Sweep, sweep
